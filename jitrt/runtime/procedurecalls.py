@@ -12,7 +12,7 @@ import numpy as np
 
 from ..config import debug
 from ..frontend.control.listresults import Instance, Known, Possibly, Several, pools_in
-from ..frontend.control.outside import list_dtype
+from ..frontend.control.outside import element_types
 from ..frontend.control.results import WAY, Argument, Made, Number, Result, Stored
 from ..kernels import guard
 from ..kernels import procedure as returned
@@ -77,10 +77,10 @@ def procedure_table(
         slot = work.addresses[0] + 8 * place
         if type(leaf) is int:
             integers.append(slot)
-        if (dtype := list_dtype(leaf)) is not None:
+        if type(leaf) is list and (type_ := element_types(leaf)) in (int, float):
             memory, extent = work.list_at(place)
             lists.add(number)
-            kinds = {"object": id(list), "descr": id(type(leaf[0])), "words": int(dtype.kind == "f")}
+            kinds = {"object": id(list), "descr": id(type_), "words": int(type_ is float)}
             return kinds | {"kind": guard.NUMBERS, "slot": memory, "shape": extent}
         return drawn(leaf, place) if type(leaf) in GENERATORS else _typed(leaf, slot, guarded.kept)
 
