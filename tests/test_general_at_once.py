@@ -7,7 +7,7 @@ import pytest
 
 import jitrt
 from jitrt import pipeline, programs
-from jitrt.call import templates
+from jitrt.call import template
 
 
 @pytest.fixture
@@ -167,8 +167,8 @@ def test_a_process_that_compiles_ahead_serves_other_shapes_of_another_one(genera
 
 def test_small_extents_are_variables_once_they_vary(monkeypatch):
     made = []
-    plain = templates._specialised
-    monkeypatch.setattr(templates, "_specialised", lambda *args: made.append(1) or plain(*args))
+    plain = template._specialised
+    monkeypatch.setattr(template, "_specialised", lambda *args: made.append(1) or plain(*args))
 
     def function(x):
         return x * 2 - x[0]

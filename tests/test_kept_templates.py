@@ -5,7 +5,7 @@ import pytest
 
 import jitrt
 from jitrt import pipeline, programs
-from jitrt.call import templates
+from jitrt.call import template
 from jitrt.errors import Interrupted
 
 
@@ -94,7 +94,7 @@ def test_an_interrupt_in_a_trace_for_any_shape_ends_the_call(monkeypatch):
         raise Interrupted(KeyboardInterrupt())
 
     fast = jitrt.jit(of_kernels)
-    monkeypatch.setattr(templates, "_specialised", interrupted)
+    monkeypatch.setattr(template, "_specialised", interrupted)
     with pytest.raises(KeyboardInterrupt):
         for n in SIZES:
             fast(np.ones(n))

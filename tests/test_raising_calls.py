@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitrt
-import jitrt.call.templates
+import jitrt.call.template
 import jitrt.call.tracing
 from jitrt.frontend import trace as traces
 
@@ -18,7 +18,7 @@ def traced(monkeypatch):
         made.append(request.function)
         return traces.trace(request)
 
-    monkeypatch.setattr(jitrt.call.templates, "trace", trace)
+    monkeypatch.setattr(jitrt.call.template, "trace", trace)
     monkeypatch.setattr(jitrt.call.tracing, "trace", trace)
     return made
 

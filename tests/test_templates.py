@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.call import lookup, templates
+from jitrt.call import lookup, template, templates
 from jitrt.call.tracing import Call
 from jitrt.call.tree import Plain, Specialisation
 from jitrt.frontend.python.purity import scan, scan_call
@@ -112,7 +112,7 @@ def template_of(function, args, variables=None):
     extents = tuple(n for leaf in call.leaves if isinstance(leaf, np.ndarray) for n in leaf.shape)
     if variables is None:
         variables = [(k,) for k, n in enumerate(extents) if n >= 2]
-    return templates._made(call, extents, variables)
+    return template.new_template(call, extents, variables)
 
 
 def said(template, args):
@@ -178,7 +178,7 @@ def chosen_shapes(chosen):
 @pytest.fixture
 def anew(monkeypatch):
     """Let templates be made here, and not be those that were made for other sizes elsewhere."""
-    monkeypatch.setattr(templates.GeneralPrograms, "_key", lambda *_: None)
+    monkeypatch.setattr(template.GeneralPrograms, "_key", lambda *_: None)
 
 
 @pytest.mark.wide(times=2)
@@ -256,7 +256,7 @@ def traces(monkeypatch):
         return lambda *args: found.append(what) or what(*args)
 
     monkeypatch.setattr(lookup, "specialise", counted(lookup.specialise))
-    monkeypatch.setattr(templates, "_made", counted(templates._made))
+    monkeypatch.setattr(templates, "new_template", counted(templates.new_template))
     return found
 
 
