@@ -89,7 +89,7 @@ def test_new_shapes_are_not_traced(monkeypatch):
         return lambda *args: found.append(what) or what(*args)
 
     monkeypatch.setattr(lookup, "specialise", counted(lookup.specialise))
-    monkeypatch.setattr(templates, "_made", counted(templates._made))
+    monkeypatch.setattr(templates, "new_template", counted(templates.new_template))
     many = jitrt.jit(lambda x, w: np.maximum(x @ w * 0.5 + 1, 0) @ w.T)
     generator = np.random.default_rng(0)
     for n in range(20, 220):

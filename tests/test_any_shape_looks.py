@@ -81,7 +81,7 @@ def traces(monkeypatch):
         return lambda *args: found.append(what) or what(*args)
 
     monkeypatch.setattr(lookup, "specialise", counted(lookup.specialise))
-    monkeypatch.setattr(templates, "_made", counted(templates._made))
+    monkeypatch.setattr(templates, "new_template", counted(templates.new_template))
     return found
 
 

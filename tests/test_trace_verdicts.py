@@ -5,7 +5,7 @@ import pytest
 
 import jitrt
 from jitrt import policy
-from jitrt.call import lookup, templates
+from jitrt.call import lookup, template
 
 TEXT = """
 FACTOR = {factor}
@@ -39,7 +39,7 @@ def traced(monkeypatch, tmp_path):
     """What is traced, with a disk cache that is empty at first."""
     monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(policy, "LONG_TRACE", 0.0)
-    found, plain, general = [], lookup.specialise, templates._specialised
+    found, plain, general = [], lookup.specialise, template._specialised
 
     def of_any_shape(call, *rest):
         made = general(call, *rest)
@@ -47,7 +47,7 @@ def traced(monkeypatch, tmp_path):
         return made
 
     monkeypatch.setattr(lookup, "specialise", lambda call, *rest: found.append(call.name) or plain(call, *rest))
-    monkeypatch.setattr(templates, "_specialised", of_any_shape)
+    monkeypatch.setattr(template, "_specialised", of_any_shape)
     return found
 
 
