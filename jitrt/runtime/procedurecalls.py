@@ -28,17 +28,17 @@ from .sources import native_record
 
 if TYPE_CHECKING:
     from .procedurework import Work
-    from .stagedloops import _Loop
+    from .stagedfunction import StagedFunction
 
 
 def procedure_table(
-    loop: _Loop, args: tuple, trees: Sequence[Tree], leaves: Sequence[Any], count: int, work: Work
+    loop: StagedFunction, args: tuple, trees: Sequence[Tree], leaves: Sequence[Any], count: int, work: Work
 ) -> Words | None:
     """The table by which native code runs a procedure; None if Python has to prepare its calls.
 
     Parameters
     ----------
-    loop : _Loop
+    loop : StagedFunction
     args : tuple
         The arguments that it is made for.
     trees, leaves : sequence
@@ -169,7 +169,7 @@ _PYTHON_NUMBERS = {"f8": returned.FLOAT, "i8": returned.INTEGER, "b1": returned.
 class _ReturnedRows:
     """Rows of what a procedure returns."""
 
-    def __init__(self, loop: _Loop, work: Work, kept: list[Any], lists: set[int]):
+    def __init__(self, loop: StagedFunction, work: Work, kept: list[Any], lists: set[int]):
         self.rows: list[Sequence[int]] = []
         self._loop, self._work, self._kept, self._lists = loop, work, kept, lists
 

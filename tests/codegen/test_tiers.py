@@ -12,7 +12,7 @@ import pytest
 
 import jitrt
 from jitrt.codegen import tierup
-from jitrt.runtime.stagedloops import _Loop
+from jitrt.runtime import trials
 
 LONG = 3 << 20  # turns: more than those after which the optimised version is asked for
 
@@ -157,7 +157,7 @@ def test_what_is_slower_than_plain_is_optimised_before_it_is_given_up(monkeypatc
         answers.append(tierup.is_baseline(loop.address))
         return answers[-1]
 
-    monkeypatch.setattr(_Loop, "_is_slower", is_slower)
+    monkeypatch.setattr(trials, "_is_slower", is_slower)
     function = new(EXACT)
     compiled = jitrt.jit(function)
     for n in [8] * 20:
@@ -179,7 +179,6 @@ PROGRAM = """
 import os, sys, warnings
 import numpy as np, jitrt
 from jitrt.codegen import tierup
-from jitrt.runtime.stagedloops import _Loop
 
 @jitrt.jit
 def f(x, n):

@@ -11,7 +11,7 @@ import pytest
 
 import jitrt
 from jitrt.codegen import cachefiles
-from jitrt.runtime import stagedloops, verdicts
+from jitrt.runtime import loopengine, stagedfunction, verdicts
 from jitrt.runtime.stagedloops import LoopEngine
 from jitrt.runtime.verdicts import keep_verdict, verdict
 
@@ -41,14 +41,16 @@ def scope_of(**parts):
 def tried(monkeypatch, tmp_path):
     """Which functions are staged, with a disk cache that is empty at first."""
     monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
-    found, stage = [], stagedloops.stage
-    monkeypatch.setattr(stagedloops, "stage", lambda function, *rest: found.append(function) or stage(function, *rest))
+    found, stage = [], stagedfunction.stage
+    monkeypatch.setattr(
+        stagedfunction, "stage", lambda function, *rest: found.append(function) or stage(function, *rest)
+    )
     return found
 
 
 def refused(function, *args):
     engine = LoopEngine(function)
-    assert engine.call(args) is stagedloops.MISS
+    assert engine.call(args) is loopengine.MISS
     return engine.reason(args)
 
 
@@ -120,11 +122,11 @@ def test_verdicts_reach_other_processes(tmp_path):
         import numpy as np
         sys.path.insert(0, sys.argv[1])
         import of_verdicts
-        from jitrt.runtime import stagedloops
-        stage, tried = stagedloops.stage, []
-        stagedloops.stage = lambda *args: tried.append(1) or stage(*args)
+        from jitrt.runtime import loopengine, stagedfunction, stagedloops
+        stage, tried = stagedfunction.stage, []
+        stagedfunction.stage = lambda *args: tried.append(1) or stage(*args)
         engine = stagedloops.LoopEngine(of_verdicts.f)
-        assert engine.call((np.ones(5), "a")) is stagedloops.MISS
+        assert engine.call((np.ones(5), "a")) is loopengine.MISS
         print(len(tried), engine.reason((np.ones(5), "a")))
     """)
     (tmp_path / "of_verdicts.py").write_text(TEXT.format(**IN_VAIN))
