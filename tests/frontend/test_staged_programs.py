@@ -109,6 +109,7 @@ def test_random_programs_with_containers():
 
 def test_random_programs_with_iterators():
     assert sum(check(seed, IteratorWriter) for seed in range(40)) > 8
+    check(800337, IteratorWriter)  # a list refers to an array that a generator in a loop was given
 
 
 @pytest.mark.slow

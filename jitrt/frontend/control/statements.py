@@ -241,12 +241,14 @@ class Statements(Choices):
     # -- loops
 
     def do_For(self, s: ast.For) -> None:
-        loops, path = nested(self, s), self.path
+        loops, path, known = nested(self, s), self.path, set(self.variables)
         if loops is None and (loops := generators.spliced(self, s)) is not None:
             self.path = (*path, s.lineno, s.col_offset, "generator")
         if loops is not None:
             self.block(loops)
             self.path = path
+            for name in [n for n in self.variables if n.startswith(".") and n not in known]:
+                del self.variables[name]  # no loop around hands it over
             return
         iterated = list(self.r.iterated)
         source = iteration_of(self, s.iter)
