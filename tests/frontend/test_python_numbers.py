@@ -348,3 +348,46 @@ def test_imaginary_parts_of_real_arrays_may_not_be_written(array):
         assert repr(got) == repr(want)
         assert type(got) is type(want)
         assert got.flags.writeable == want.flags.writeable
+
+
+def element(v):
+    made = np.zeros(3, np.uint8)
+    made[0] = v
+    return made
+
+
+TO_INTEGERS = {
+    "uint8": lambda v, x: np.uint8(v),
+    "int8": lambda v, x: np.int8(v * 2.0),
+    "int64": lambda v, x: np.int64(v),
+    "uint64": lambda v, x: np.uint64(v),
+    "array": lambda v, x: np.array(v, np.int8),
+    "list": lambda v, x: np.array([v, 1.0], np.uint8),
+    "nested": lambda v, x: np.asarray([[1.0, v]], dtype=np.uint16),
+    "element": lambda v, x: element(v),
+    "numpy": lambda v, x: np.uint8(np.float64(v)),
+    "item": lambda v, x: np.int16([v, v][1]),
+    "beside": lambda v, x: x.astype(np.int8) + np.int8(v),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::jitrt.JitrtPerformanceWarning")
+@pytest.mark.parametrize("form", TO_INTEGERS)
+def test_floats_that_become_integers(form):
+    """A float of Python's becomes one by way of Python's integers, which have to fit; one of NumPy's is cut off."""
+    function, x = TO_INTEGERS[form], np.arange(5000.0)
+    fast = jitrt.jit(function)
+
+    def outcome(called, v):
+        try:
+            made = called(v, x)
+        except (OverflowError, ValueError) as error:
+            return type(error), str(error)
+        return type(made), made.dtype, made.tolist()
+
+    for v in (1.5, -0.5, -1.0, -2.5, 63.9, 64.0, 127.9, 128.0, 255.9, 256.0, -129.0, 65536.0, 2.0**63, -(2.0**63)):
+        want = outcome(function, v)
+        assert [outcome(fast, v), outcome(fast, v)] == [want, want], v
+    for v in (2.0**64, 1e300, float("nan"), float("inf")):
+        want = outcome(function, v)
+        assert [outcome(fast, v), outcome(fast, v)] == [want, want], v

@@ -76,7 +76,10 @@ def _elements(state: Trace, value: Any, dtype: np.dtype) -> Any:
     """`value` with the NumPy scalars in nested lists as elements of `dtype`, which each of them becomes by itself."""
     if type(value) in (list, tuple):
         return [_elements(state, part, dtype) for part in value]
-    if type(value) is not Tracer or not value._scalar or value._is_weak() or dtype.kind not in "iuf":
+    if type(value) is not Tracer or dtype.kind not in "iuf":
+        return value
+    is_number = value.dtype.kind == "f" and dtype.kind != "f" if value._is_weak() else value._scalar
+    if not is_number:
         return value
     if not fits_scalar(state, value._node, dtype):
         raise Untraceable(f"makes an array of {dtype} of a {value.dtype} that may not fit", user_line())

@@ -180,13 +180,21 @@ def fits(trace: Trace, node: Node, dtype: np.dtype) -> bool:
 
 
 def fits_scalar(trace: Trace, node: Node, dtype: np.dtype) -> bool:
-    """The same for a NumPy scalar: as an element of a signed integer type it is stored by way of Python's integers."""
-    if dtype.kind != "i" or node.type.weak or node.dtype.kind not in "iuf" or np.can_cast(node.dtype, dtype):
+    """The same for a Python float, and for a NumPy scalar that becomes an element of a signed integer type.
+
+    They are stored by way of Python's integers.
+    """
+    is_python_float = node.type.weak and node.dtype.kind == "f"
+    if dtype.kind not in "iu" or (
+        not is_python_float
+        and (dtype.kind != "i" or node.type.weak or node.dtype.kind not in "iuf" or np.can_cast(node.dtype, dtype))
+    ):
         return True
     info = np.iinfo(dtype)
     if node.dtype.kind == "f":  # is cut off; what is compared with has to be a float itself
         exact = b.cast(node, _FLOAT)
-        above = (np.greater, info.min - 1.0) if info.bits < 53 else (np.greater_equal, float(info.min))
+        is_fine = info.bits < 53 or info.min == 0
+        above = (np.greater, info.min - 1.0) if is_fine else (np.greater_equal, float(info.min))
         return _assume(trace, above[0], exact, above[1]) and _assume(trace, np.less, exact, info.max + 1.0)
     if node.dtype.kind == "i" and not _assume(trace, np.greater_equal, node, int(info.min)):
         return False

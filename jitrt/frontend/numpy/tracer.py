@@ -26,6 +26,7 @@ from .arraymethods import ArrayMethods
 from .assignment import assign_item
 from .choices import Choice
 from .functions import call_function
+from .numbers import fits_scalar
 from .operators import type_name
 from .subscripts import item_of
 from .ufunccalls import call_ufunc
@@ -233,7 +234,8 @@ class Tracer(ArrayMethods):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if not self._node.shape and self._node.dtype.char in "gG":  # NumPy puts them into an array by way of a float
             raise Untraceable("makes an array of long doubles", user_line())
-        if dtype is not None and self.dtype.kind in "iufc" and np.dtype(dtype) != self.dtype:
+        fits = dtype is None or not self._is_weak() or fits_scalar(self._trace, self._node, np.dtype(dtype))
+        if dtype is not None and self.dtype.kind in "iufc" and np.dtype(dtype) != self.dtype and fits:
             return self.astype(dtype).__array__(None, copy)  # an operation of the graph: it may overflow
         made = self._value("an array is made of it", lambda value: np.array(value, dtype))
         if dtype is None or made.dtype == self.dtype:  # NumPy hands out the array itself
