@@ -54,11 +54,10 @@ def emit_for(where: Statements, s: For) -> None:
     """Emit a loop, and what its folds give."""
     builder = where.builder
     start, stop = where.polynomial(s.start), where.polynomial(s.stop)
-    pairs = [f for f in s.folds if f.op == "add" and f.dtype.kind in "fc"]
-    if pairs and not any(isinstance(t, (For, Forever)) for t in s.body) and not s.folds[1:]:
-        given = {pairs[0].name: _summed(where, s, start, stop)}
+    if s.folds and s.index in where.plan.blocks:
+        given = {s.folds[0].name: _summed(where, s, start, stop)}
     else:
-        sums = {f.name: PairwiseSum(builder, REDUCE_ADD, f.dtype) for f in pairs}
+        sums = {f.name: PairwiseSum(builder, REDUCE_ADD, f.dtype) for f in s.folds if _is_sum(f)}
         for name, total in sums.items():
             total.reset(builder)
             where.folds[name] = functools.partial(total.push, builder)
@@ -108,7 +107,7 @@ def counted(where: Statements, s: For, start: ir.Value, stop: ir.Value, folds: S
         where.group = around
 
     hints: list[Hint] = [] if group is None else [independent(group)]
-    if s.index in where.plan.lanes:
+    if folds and s.index in where.plan.lanes:
         start = _lanes(where, start, stop, turn, folds[0], places[0], hints)
         hints += [*one_element(), ("llvm.loop.unroll.disable",)]
     elif _is_scattered(s.body):
@@ -196,12 +195,25 @@ def _fold_into(builder: ir.IRBuilder, combined: Emitter, place: ir.Value, value:
     builder.store(combined(builder, (builder.load(place), value)), place)
 
 
-def lanes_of(procedure: Procedure) -> frozenset[str]:
-    """The indices of loops whose sum or product of floats is formed in lanes: they do nothing else in order.
+def blocks_of_sums(procedure: Procedure) -> frozenset[str]:
+    """The indices of loops that form one sum, by blocks of elements; others add each element to pairs."""
+    return frozenset(
+        s.index
+        for s in statements_within(procedure.body)
+        if isinstance(s, For)
+        and len(s.folds) == 1
+        and _is_sum(s.folds[0])
+        and not any(isinstance(t, (For, Forever)) for t in s.body)
+    )
 
-    Passes do not change them, so that a procedure gives the same bits with and without.
-    """
+
+def lanes_of(procedure: Procedure) -> frozenset[str]:
+    """The indices of loops whose sum or product of floats is formed in lanes: they do nothing else in order."""
     return frozenset(s.index for s in statements_within(procedure.body) if isinstance(s, For) and _has_lanes(s))
+
+
+def _is_sum(fold: Fold) -> bool:
+    return fold.op == "add" and fold.dtype.kind in "fc"
 
 
 def _has_lanes(s: For) -> bool:

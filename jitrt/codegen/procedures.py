@@ -16,6 +16,7 @@ import numpy as np
 from llvmlite import ir
 
 from .. import config, policy
+from ..base.frozen import replaced
 from ..base.stages import enters
 from ..ir.loops import Compute, For, Parameter, Procedure, Routine, Type, statements_within
 from ..ir.ops.optable import OPS
@@ -31,7 +32,7 @@ from .baseline import Trampoline, symbols
 from .compile import assemble_module, compile_module
 from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
-from .countedloops import lanes_of
+from .countedloops import blocks_of_sums, lanes_of
 from .fingerprint import digest, fingerprint
 from .loophints import prefer_wide_vectors
 from .routines import Routines
@@ -66,7 +67,7 @@ def assemble_procedure(key: str, procedure: Procedure, written: Sequence[int]) -
 
     def emit(target: ir.Module) -> None:
         trampoline = Trampoline(target, name, ENTRY_TYPE)
-        plan = Plan(computed_to_raise(procedure), lanes_of(procedure), leaves=trampoline.leaves)
+        plan = replaced(_plan(procedure, procedure), leaves=trampoline.leaves)
         emission = _Procedure(target, procedure, f"{name}_body", plan)
         _emit_entry(trampoline.baseline, emission, procedure, written)
 
@@ -92,10 +93,15 @@ def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[in
     if config.strict():
         verify(fused)
     body = carry(overwrite(fused))
-    plan = Plan(computed_to_raise(body), lanes_of(procedure), independent_loops(fused))
+    plan = replaced(_plan(procedure, body), independent=independent_loops(fused))
     emission = _Procedure(module, body, f"{name}_body", plan, loops_apart(fused, policy.SHARED_WORK))
     _emit_entry(ir.Function(module, ENTRY_TYPE, name), emission, procedure, written)
     return emission.function
+
+
+def _plan(procedure: Procedure, emitted: Procedure) -> Plan:
+    """The plan of a procedure, of which this is emitted."""
+    return Plan(computed_to_raise(emitted), blocks_of_sums(procedure), lanes_of(procedure))
 
 
 def _emit_entry(entry: ir.Function, emission: _Procedure, procedure: Procedure, written: Sequence[int]) -> None:

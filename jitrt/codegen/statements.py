@@ -66,12 +66,14 @@ class Unsupported(NotStaged):
 class Plan:
     """What is known of a procedure before it is emitted.
 
+    How sums are formed is found out before passes change the procedure, so that it gives the same bits without them.
+
     Attributes
     ----------
     kept : set of str
         The names of what is computed although nothing may read it.
-    lanes : set of str
-        The indices of loops whose folds are formed in lanes.
+    blocks, lanes : set of str
+        The indices of loops that form a sum by blocks, and of those whose folds are formed in lanes.
     independent : set of str
         The indices of loops whose turns never meet in memory.
     leaves : llvmlite.ir.Function, optional
@@ -79,6 +81,7 @@ class Plan:
     """
 
     kept: Set[str]
+    blocks: Set[str]
     lanes: Set[str]
     independent: Set[str] = frozenset()
     leaves: ir.Function | None = None
