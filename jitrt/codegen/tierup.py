@@ -68,9 +68,12 @@ def is_baseline(trampoline: int) -> bool:
 def optimise(trampoline: int) -> None:
     """Make the optimised version of the procedure with that entry, if it has none."""
     with _optimising, at_work():
-        found = _baselines.pop(trampoline, None)
+        found = _baselines.get(trampoline)
         if found is not None:
-            found.words[_CODE] = found.optimise()
+            try:
+                found.words[_CODE] = found.optimise()
+            finally:
+                del _baselines[trampoline]
 
 
 def _start_thread() -> None:
@@ -98,7 +101,8 @@ def _serve(wait: Callable[[int, int], int], lock: int) -> None:
                 try:
                     optimise(trampoline)
                 except Exception:
-                    _log.warning("compiled loops stay as they are: they cannot be optimised", exc_info=True)
+                    if threading.main_thread().is_alive():  # else modules may not be imported any more
+                        _log.warning("compiled loops stay as they are: they cannot be optimised", exc_info=True)
 
 
 def _after_fork() -> None:
