@@ -33,6 +33,7 @@ from .runtime.hosts import NO_HOSTS
 from .runtime.image import Image
 from .runtime.program import UNLIMITED, Details, Program
 from .runtime.readiness import get_ready, get_ready_to_compile
+from .values.glance import has_loops
 
 if TYPE_CHECKING:
     from .memory.inplace import Decision
@@ -170,6 +171,9 @@ def expect_compiles(function: Callable[..., Any]) -> bool:
         from . import pipeline  # noqa: F401
         from .codegen.compile import get_compiler_ready
 
+        code = getattr(function, "__code__", None)
+        if isinstance(code, types.CodeType) and has_loops(code):
+            from .codegen import procedures  # noqa: F401
         get_compiler_ready()
         get_ready_to_compile()
         return True
