@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +15,8 @@ from ...ir.ops.optable import OUT_BY_NAME
 from ...values.functions import MISSING, underlying
 from ..python.numbas import is_numbas
 from ..python.operations import operation_of, stands_for
-from . import arrays as a
 from . import (
+    arithmetic,
     choosing,
     complexnumbers,
     containers,
@@ -35,6 +34,7 @@ from . import (
     ufuncs,
     vectorized,
 )
+from . import arrays as a
 from .asking import ASKING
 from .iterations import is_of_itertools
 from .listcalls import ListCalls
@@ -64,10 +64,7 @@ from .written_lists import BY_KEY, tolist
 from .written_math import METHODS as INTEGER_METHODS
 from .written_ufuncs import UFUNC_METHODS
 
-_OPERATORS = {
-    operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.truediv: "divide",
-    operator.floordiv: "floor_divide", operator.mod: "remainder", operator.pow: "power",
-}  # fmt: skip
+_OPERATORS = {function: name for name, function in arithmetic.BINARY.items()}
 _ITERATORS = ("range", "zip", "enumerate", "reversed", "map")
 
 
