@@ -15,125 +15,106 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..ir import loops as ir
 from ..ir.integers import Poly
-from ..ir.loops import (
-    Checked,
-    Compute,
-    Do,
-    External,
-    For,
-    Forever,
-    Get,
-    If,
-    Integer,
-    Leave,
-    Load,
-    Machine,
-    Memory,
-    Procedure,
-    Put,
-    Scope,
-    Statement,
-    Stop,
-    Store,
-    statements_within,
-)
 from ..ir.verify import uses
 
 
-def carry(procedure: Procedure) -> Procedure:
+def carry(procedure: ir.Procedure) -> ir.Procedure:
     """The procedure, with what is carried from iteration to iteration in variables."""
     names = (f"carried{k}" for k in itertools.count())
-    return Procedure(procedure.parameters, _block(procedure.body, names), procedure.results, procedure.sites)
+    return ir.Procedure(procedure.parameters, _block(procedure.body, names), procedure.results, procedure.sites)
 
 
-def _block(body: Sequence[Statement], names: Iterator[str]) -> tuple[Statement, ...]:
-    made: list[Statement] = []
+def _block(body: Sequence[ir.Statement], names: Iterator[str]) -> tuple[ir.Statement, ...]:
+    made: list[ir.Statement] = []
     for s in body:
-        if isinstance(s, For):
-            s = For(s.index, s.start, s.stop, s.step, _block(s.body, names), s.folds)
-            for store in [t for t in _passed(s.body) if isinstance(t, Store)]:
+        if isinstance(s, ir.For):
+            s = ir.For(s.index, s.start, s.stop, s.step, _block(s.body, names), s.folds)
+            for store in [t for t in _passed(s.body) if isinstance(t, ir.Store)]:
                 if loads := _carried_loads(s, store):
                     s = _carrying(s, store, loads, names)
-        elif isinstance(s, If):
-            s = If(s.condition, _block(s.then, names), _block(s.otherwise, names))
-        elif isinstance(s, Forever):
-            s = Forever(_block(s.body, names))
-        elif isinstance(s, Scope):
-            s = Scope(s.label, _block(s.body, names))
+        elif isinstance(s, ir.If):
+            s = ir.If(s.condition, _block(s.then, names), _block(s.otherwise, names))
+        elif isinstance(s, ir.Forever):
+            s = ir.Forever(_block(s.body, names))
+        elif isinstance(s, ir.Scope):
+            s = ir.Scope(s.label, _block(s.body, names))
         made.append(s)
     return tuple(made)
 
 
-def _passed(body: Sequence[Statement]) -> Iterator[Statement]:
+def _passed(body: Sequence[ir.Statement]) -> Iterator[ir.Statement]:
     """The statements that every iteration runs that gets to its end."""
     for s in body:
-        if isinstance(s, Scope) and not any(
-            isinstance(t, Leave) and t.label == s.label for t in statements_within([s])
+        if isinstance(s, ir.Scope) and not any(
+            isinstance(t, ir.Leave) and t.label == s.label for t in ir.statements_within([s])
         ):
             yield from _passed(s.body)
         else:
             yield s
 
 
-def _carried_loads(loop: For, store: Store) -> list[Load]:
+def _carried_loads(loop: ir.For, store: ir.Store) -> list[ir.Load]:
     """Loads of what `store` has stored one iteration before, if that is all that the loop stores there."""
-    inside = list(statements_within(loop.body))
+    inside = list(ir.statements_within(loop.body))
     defined = {s.target for s in inside if hasattr(s, "target")}
-    others = (s for s in inside if isinstance(s, Store) and s is not store)
+    others = (s for s in inside if isinstance(s, ir.Store) and s is not store)
     if (
         not store.scope
         or any(s.scope in ("", store.scope) for s in others)
-        or any(isinstance(s, (Do, External, Memory)) for s in inside)
+        or any(isinstance(s, (ir.Do, ir.External, ir.Memory)) for s in inside)
         or not defined.isdisjoint((store.base, *store.offset.names()))
     ):
         return []
-    may_stop = any(isinstance(s, (Checked, Stop)) for s in inside)
+    may_stop = any(isinstance(s, (ir.Checked, ir.Stop)) for s in inside)
     if loop.index not in store.offset.names() and not may_stop:
         return []  # LLVM keeps such an element in a register by itself
     known = store.offset.replaced(loop.index, Poly.name(loop.index) - loop.step)
     wanted = store.base, known, store.dtype
     earlier = itertools.takewhile(lambda s: s is not store, _passed(loop.body))
-    return [s for s in earlier if isinstance(s, Load) and (s.base, s.offset, s.dtype) == wanted]
+    return [s for s in earlier if isinstance(s, ir.Load) and (s.base, s.offset, s.dtype) == wanted]
 
 
-def _carrying(loop: For, store: Store, loads: Sequence[Load], names: Iterator[str]) -> For:
+def _carrying(loop: ir.For, store: ir.Store, loads: Sequence[ir.Load], names: Iterator[str]) -> ir.For:
     """The loop, with what `store` stores in a variable in place of `loads`."""
     variable, first, is_first, made, again, start = itertools.islice(names, 6)
     cast = _only_cast(loop, store, loads)
     dtype = store.dtype if cast is None else cast.dtype
 
-    def put(value: str, name: str) -> list[Statement]:
+    def put(value: str, name: str) -> list[ir.Statement]:
         if cast is None:
-            return [Put(variable, value, dtype)]
-        return [Compute(name, cast.op, (value,), cast.dtypes, dtype), Put(variable, name, dtype)]
+            return [ir.Put(variable, value, dtype)]
+        return [ir.Compute(name, cast.op, (value,), cast.dtypes, dtype), ir.Put(variable, name, dtype)]
 
-    load = Load(first, store.dtype, store.base, loads[0].offset, store.scope, store.encoding)
-    fetch = If(is_first, (load, *put(first, made)))
-    changes: dict[int, list[Statement]] = {id(s): [] for s in loads}
-    changes[id(loads[0])] = [Integer(start, loop.start), Machine(is_first, "==", (loop.index, start)), fetch]
+    load = ir.Load(first, store.dtype, store.base, loads[0].offset, store.scope, store.encoding)
+    fetch = ir.If(is_first, (load, *put(first, made)))
+    changes: dict[int, list[ir.Statement]] = {id(s): [] for s in loads}
+    changes[id(loads[0])] = [ir.Integer(start, loop.start), ir.Machine(is_first, "==", (loop.index, start)), fetch]
     carried = loads if cast is None else [cast]
     for s in carried:
-        changes.setdefault(id(s), []).append(Get(s.target, variable, dtype))
+        changes.setdefault(id(s), []).append(ir.Get(s.target, variable, dtype))
     changes[id(store)] = [store, *put(store.value, again)]
     latest = _Latest([s.target for s in carried], names)
-    return For(loop.index, loop.start, loop.stop, loop.step, _changed(loop.body, changes, latest), loop.folds)
+    return ir.For(loop.index, loop.start, loop.stop, loop.step, _changed(loop.body, changes, latest), loop.folds)
 
 
-def _only_cast(loop: For, store: Store, loads: Sequence[Load]) -> Compute | None:
+def _only_cast(loop: ir.For, store: ir.Store, loads: Sequence[ir.Load]) -> ir.Compute | None:
     """The cast that is all that the loop does with what it loads, if it does that before it stores."""
     targets = {s.target for s in loads}
-    users = [s for s in statements_within(loop.body) if not targets.isdisjoint(uses(s))]
+    users = [s for s in ir.statements_within(loop.body) if not targets.isdisjoint(uses(s))]
     found = users[0] if len(users) == 1 else None
     earlier = itertools.takewhile(lambda s: s is not store, _passed(loop.body))
-    return found if any(s is found for s in earlier) and isinstance(found, Compute) and found.op == "cast" else None
+    return found if any(s is found for s in earlier) and isinstance(found, ir.Compute) and found.op == "cast" else None
 
 
-def _changed(body: Sequence[Statement], changes: dict[int, list[Statement]], latest: _Latest) -> tuple[Statement, ...]:
-    made: list[Statement] = []
+def _changed(
+    body: Sequence[ir.Statement], changes: dict[int, list[ir.Statement]], latest: _Latest
+) -> tuple[ir.Statement, ...]:
+    made: list[ir.Statement] = []
     for s in body:
-        if isinstance(s, Scope):
-            made.append(Scope(s.label, _changed(s.body, changes, latest)))
+        if isinstance(s, ir.Scope):
+            made.append(ir.Scope(s.label, _changed(s.body, changes, latest)))
         elif id(s) in changes:
             made += changes[id(s)]
         else:
@@ -155,14 +136,14 @@ class _Latest:
 
     def __init__(self, carried: Iterable[str], names: Iterator[str]):
         self._carried, self._names = set(carried), names
-        self._extremes: dict[str, Machine] = {}
+        self._extremes: dict[str, ir.Machine] = {}
 
-    def ordered(self, s: Statement) -> list[Statement]:
+    def ordered(self, s: ir.Statement) -> list[ir.Statement]:
         """What stands for a statement."""
         if self._carried.isdisjoint(uses(s)):
             return [s]
         self._carried.add(getattr(s, "target", ""))
-        if not isinstance(s, Machine) or s.op not in ("min", "max"):
+        if not isinstance(s, ir.Machine) or s.op not in ("min", "max"):
             return [s]
         self._extremes[s.target] = s
         inner, other = sorted(s.args, key=lambda name: name not in self._carried)
@@ -171,4 +152,4 @@ class _Latest:
             return [s]
         last, first = sorted(before.args, key=lambda name: name not in self._carried)
         name = next(self._names)
-        return [Machine(name, s.op, (first, other)), Machine(s.target, s.op, (name, last))]
+        return [ir.Machine(name, s.op, (first, other)), ir.Machine(s.target, s.op, (name, last))]

@@ -16,29 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.frozen import replaced
+from ..ir import loops as ir
 from ..ir.integers import Poly
-from ..ir.loops import (
-    Address,
-    Compute,
-    Do,
-    External,
-    For,
-    Forever,
-    Get,
-    If,
-    Integer,
-    Literal,
-    Load,
-    Machine,
-    Memory,
-    Procedure,
-    Put,
-    Routine,
-    Scope,
-    Statement,
-    Store,
-    statements_within,
-)
 from ..ir.ops.optable import OPS
 from ..ir.verify import uses
 from .pointers import Pointers
@@ -46,7 +25,7 @@ from .pointers import Pointers
 _NAMES = ("args", "value", "base", "condition", "apart")
 
 
-def renamed(s: Statement, names: Mapping[str, str]) -> Statement:
+def renamed(s: ir.Statement, names: Mapping[str, str]) -> ir.Statement:
     """A statement with other names in place of those that it uses, and of an index that it defines."""
     changes: dict[str, Any] = {}
     for field in type(s).__annotations__:
@@ -64,45 +43,45 @@ def renamed(s: Statement, names: Mapping[str, str]) -> Statement:
             continue
         if value is not getattr(s, field):
             changes[field] = value
-    if isinstance(s, For) and s.index in names:
+    if isinstance(s, ir.For) and s.index in names:
         changes["index"] = names[s.index]
     return replaced(s, **changes) if changes else s
 
 
-def forwarded(body: Iterable[Statement], pointers: Pointers) -> tuple[Statement, ...]:
+def forwarded(body: Iterable[ir.Statement], pointers: Pointers) -> tuple[ir.Statement, ...]:
     """A block in which names stand in place of what has been stored, loaded or computed before."""
-    made: list[Statement] = []
+    made: list[ir.Statement] = []
     names: dict[str, str] = {}
     computed: dict[Any, str] = {}
     stored: dict[tuple[str, Poly, Any], str] = {}  # what lies where
     for s in body:
         s = renamed(s, names) if names else s
-        if isinstance(s, (Literal, Compute, Integer, Machine)):
+        if isinstance(s, (ir.Literal, ir.Compute, ir.Integer, ir.Machine)):
             key: Any = type(s), *(getattr(s, f) for f in type(s).__annotations__ if f != "target")
-            if isinstance(s, Literal):
+            if isinstance(s, ir.Literal):
                 key = *key, repr(s.value)  # zeros have signs
             known = computed.setdefault(key, s.target)
             if known != s.target:
                 names[s.target] = known
                 continue
-        elif isinstance(s, Load):
+        elif isinstance(s, ir.Load):
             place = s.base, pointers.offset(s.offset), (s.dtype, s.encoding)
             known = stored.setdefault(place, s.target)
             if known != s.target:
                 names[s.target] = known
                 continue
-        elif isinstance(s, Store):
+        elif isinstance(s, ir.Store):
             place = s.base, pointers.offset(s.offset), (s.dtype, s.encoding)
             stored = {p: v for p, v in stored.items() if not _may_meet(p, place, pointers)}
             if s.value not in pointers.known():  # an address is loaded as an integer
                 stored[place] = s.value
-        elif isinstance(s, (For, Forever, If, Scope)):
-            inside = list(statements_within([s]))
-            if any(isinstance(t, (Do, External)) for t in inside):
+        elif isinstance(s, (ir.For, ir.Forever, ir.If, ir.Scope)):
+            inside = list(ir.statements_within([s]))
+            if any(isinstance(t, (ir.Do, ir.External)) for t in inside):
                 stored = {}
-            bases = {t.base for t in inside if isinstance(t, Store)}
+            bases = {t.base for t in inside if isinstance(t, ir.Store)}
             stored = {p: v for p, v in stored.items() if not any(pointers.may_meet(p[0], b) for b in bases)}
-        elif isinstance(s, (Do, External, Memory)):
+        elif isinstance(s, (ir.Do, ir.External, ir.Memory)):
             stored = {}
         made.append(s)
     return tuple(made)
@@ -118,45 +97,45 @@ def _may_meet(one: tuple[str, Poly, Any], other: tuple[str, Poly, Any], pointers
     return -one[2][0].itemsize < distance < other[2][0].itemsize
 
 
-def without_unread(procedure: Procedure) -> Procedure:
+def without_unread(procedure: ir.Procedure) -> ir.Procedure:
     """The procedure without variables, names and memory that nothing reads.
 
     A value that may raise a floating-point exception is computed nevertheless.
     """
-    every, results = list(statements_within(procedure.body)), {name for name, _ in procedure.results}
-    results |= {s.result[0] for s in every if isinstance(s, Routine) and s.result is not None}
-    unread = {s.target for s in every if isinstance(s, Memory)}
+    every, results = list(ir.statements_within(procedure.body)), {name for name, _ in procedure.results}
+    results |= {s.result[0] for s in every if isinstance(s, ir.Routine) and s.result is not None}
+    unread = {s.target for s in every if isinstance(s, ir.Memory)}
     while True:
         live, read = _live(every, results, unread)
         kept = live
         if unread.isdisjoint(live):
-            kept = {s.base for s in every if isinstance(s, Store) and s.value not in live}
+            kept = {s.base for s in every if isinstance(s, ir.Store) and s.value not in live}
         if unread.isdisjoint(kept):
             return replaced(procedure, body=_kept(procedure.body, live, read, unread))
         unread -= kept
 
 
-def _live(every: Sequence[Statement], results: set[str], unread: set[str]) -> tuple[set[str], set[str]]:
+def _live(every: Sequence[ir.Statement], results: set[str], unread: set[str]) -> tuple[set[str], set[str]]:
     """The names and the variables that are read to some effect."""
     live: set[str] = set()
     read = set(results)
     while True:
         before = len(live) + len(read)
         for s in reversed(every):
-            if isinstance(s, Get) and s.target in live:
+            if isinstance(s, ir.Get) and s.target in live:
                 read.add(s.variable)
             elif isinstance(s, _PURE):
-                if isinstance(s, Compute) and OPS[s.op].tells(s.dtypes):
+                if isinstance(s, ir.Compute) and OPS[s.op].tells(s.dtypes):
                     live.add(s.target)
                 if s.target in live:
                     live.update(uses(s))
-            elif isinstance(s, Put):
+            elif isinstance(s, ir.Put):
                 if s.variable in read:
                     live.update(uses(s))
-            elif isinstance(s, Store):
+            elif isinstance(s, ir.Store):
                 if s.base not in unread:
                     live.update(uses(s))
-            elif isinstance(s, Memory):
+            elif isinstance(s, ir.Memory):
                 if s.target not in unread:
                     live.update(name for name in uses(s) if name not in unread)
             else:
@@ -165,32 +144,32 @@ def _live(every: Sequence[Statement], results: set[str], unread: set[str]) -> tu
             return live, read
 
 
-_PURE = (Literal, Compute, Integer, Machine, Load, Get, Address)
+_PURE = (ir.Literal, ir.Compute, ir.Integer, ir.Machine, ir.Load, ir.Get, ir.Address)
 
 
-def _kept(body: Sequence[Statement], live: set[str], read: set[str], unread: set[str]) -> tuple[Statement, ...]:
-    made: list[Statement] = []
+def _kept(body: Sequence[ir.Statement], live: set[str], read: set[str], unread: set[str]) -> tuple[ir.Statement, ...]:
+    made: list[ir.Statement] = []
     for s in body:
-        if isinstance(s, Store):
+        if isinstance(s, ir.Store):
             if s.base in unread:
                 continue
-        elif isinstance(s, Memory):
+        elif isinstance(s, ir.Memory):
             if s.target in unread:
                 continue
             if not unread.isdisjoint(s.apart):
                 s = replaced(s, apart=tuple(p for p in s.apart if p not in unread))
-        elif isinstance(s, Put):
+        elif isinstance(s, ir.Put):
             if s.variable not in read:
                 continue
         elif isinstance(s, _PURE):
             if s.target not in live:
                 continue
-        elif isinstance(s, (For, Forever, Scope)):
+        elif isinstance(s, (ir.For, ir.Forever, ir.Scope)):
             inner = _kept(s.body, live, read, unread)
-            if not inner and isinstance(s, For):
+            if not inner and isinstance(s, ir.For):
                 continue
             s = replaced(s, body=inner)
-        elif isinstance(s, If):
-            s = If(s.condition, *(_kept(b, live, read, unread) for b in (s.then, s.otherwise)))
+        elif isinstance(s, ir.If):
+            s = ir.If(s.condition, *(_kept(b, live, read, unread) for b in (s.then, s.otherwise)))
         made.append(s)
     return tuple(made)

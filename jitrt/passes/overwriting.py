@@ -19,29 +19,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..base.frozen import replaced
+from ..ir import loops as ir
 from ..ir.integers import Poly
-from ..ir.loops import (
-    POINTER,
-    Do,
-    External,
-    For,
-    Get,
-    Leave,
-    Load,
-    Memory,
-    Procedure,
-    Put,
-    Statement,
-    Stop,
-    Store,
-    blocks_of,
-    statements_within,
-)
 from ..ir.verify import uses
 from .pointers import ANYWHERE, Pointers
 
 
-def overwrite(procedure: Procedure) -> Procedure:
+def overwrite(procedure: ir.Procedure) -> ir.Procedure:
     """The procedure, with less memory that has to be apart from other memory."""
     found = dict(_Overwriting(procedure).found(procedure.body))
     return replaced(procedure, body=_changed(procedure.body, found)) if found else procedure
@@ -50,26 +34,26 @@ def overwrite(procedure: Procedure) -> Procedure:
 class _Overwriting:
     """What is known of the names of a procedure."""
 
-    def __init__(self, procedure: Procedure):
-        every = list(statements_within(procedure.body))
+    def __init__(self, procedure: ir.Procedure):
+        every = list(ir.statements_within(procedure.body))
         self._pointers = pointers = Pointers(procedure)
-        self._uses = Counter(name for s in every if not isinstance(s, Memory) for name in uses(s))
-        stored = {s.value for s in every if isinstance(s, Store)}
-        stored |= {name for s in every if isinstance(s, External) for name in s.args}
+        self._uses = Counter(name for s in every if not isinstance(s, ir.Memory) for name in uses(s))
+        stored = {s.value for s in every if isinstance(s, ir.Store)}
+        stored |= {name for s in every if isinstance(s, ir.External) for name in s.args}
         self._elsewhere = {origin for name in stored & pointers.known() for origin in pointers.origins(name)}
 
-    def found(self, body: Sequence[Statement]) -> Iterator[tuple[str, str]]:
+    def found(self, body: Sequence[ir.Statement]) -> Iterator[tuple[str, str]]:
         """Memory, and what it may overwrite."""
         pointers = self._pointers
         before, pointers.equal = pointers.equal, dict(pointers.equal)
-        got = {s.target: s.variable for s in body if isinstance(s, Get) and s.type == POINTER}
+        got = {s.target: s.variable for s in body if isinstance(s, ir.Get) and s.type == ir.POINTER}
         gets = Counter(got.values())
         for k, s in enumerate(body):
-            if isinstance(s, Stop):
+            if isinstance(s, ir.Stop):
                 pointers.note(s)
-            for block in blocks_of(s):
+            for block in ir.blocks_of(s):
                 yield from self.found(block)
-            if not isinstance(s, Memory) or not self._elsewhere.isdisjoint((f"m{s.site}", ANYWHERE)):
+            if not isinstance(s, ir.Memory) or not self._elsewhere.isdisjoint((f"m{s.site}", ANYWHERE)):
                 continue
             for old in s.apart:
                 if old in got and gets[got[old]] == 1 and self._may_overwrite(s, old, got[old], body[k + 1 :]):
@@ -77,41 +61,41 @@ class _Overwriting:
                     break
         pointers.equal = before
 
-    def _may_overwrite(self, memory: Memory, old: str, variable: str, behind: Sequence[Statement]) -> bool:
+    def _may_overwrite(self, memory: ir.Memory, old: str, variable: str, behind: Sequence[ir.Statement]) -> bool:
         """Whether one loop behind is all that reads `old`, and the variable that held it is put before it is read."""
-        loops = [k for k, s in enumerate(behind) if isinstance(s, For) and _accesses(s, old)]
-        puts = [k for k, s in enumerate(behind) if isinstance(s, Put) and s.variable == variable]
+        loops = [k for k, s in enumerate(behind) if isinstance(s, ir.For) and _accesses(s, old)]
+        puts = [k for k, s in enumerate(behind) if isinstance(s, ir.Put) and s.variable == variable]
         if len(loops) != 1 or len(puts) != 1:
             return False
         (at,), (put,) = loops, puts
         loop, then = behind[at], behind[put]
-        assert isinstance(loop, For) and isinstance(then, Put)
-        between = statements_within(behind[: max(at, put)])
-        if then.value != memory.target or any(isinstance(s, (Do, Leave, External)) for s in between):
+        assert isinstance(loop, ir.For) and isinstance(then, ir.Put)
+        between = ir.statements_within(behind[: max(at, put)])
+        if then.value != memory.target or any(isinstance(s, (ir.Do, ir.Leave, ir.External)) for s in between):
             return False
         before, self._pointers.equal = self._pointers.equal, dict(self._pointers.equal)
         for s in behind[:at]:
-            if isinstance(s, Stop):
+            if isinstance(s, ir.Stop):
                 self._pointers.note(s)
         is_in_place = self._is_in_place(loop, memory, old)
         self._pointers.equal = before
         return is_in_place
 
-    def _is_in_place(self, loop: For, memory: Memory, old: str) -> bool:
+    def _is_in_place(self, loop: ir.For, memory: ir.Memory, old: str) -> bool:
         """Whether a loop loads all of `old`, each element before it stores its only one into the memory there."""
         pointers, target = self._pointers, memory.target
-        loads = [k for k, s in enumerate(loop.body) if isinstance(s, Load) and s.base == old]
-        stores = [k for k, s in enumerate(loop.body) if isinstance(s, Store) and s.base == target]
+        loads = [k for k, s in enumerate(loop.body) if isinstance(s, ir.Load) and s.base == old]
+        stores = [k for k, s in enumerate(loop.body) if isinstance(s, ir.Store) and s.base == target]
         if len(loads) != self._uses[old] or len(stores) != 1 or max(loads) > stores[0]:
             return False
-        if any(isinstance(s, Load) and s.base == target for s in loop.body):
+        if any(isinstance(s, ir.Load) and s.base == target for s in loop.body):
             return False
         accesses = [loop.body[k] for k in (*loads, *stores)]
         return (
             loop.step == 1
             and not loop.start.terms
             and all(
-                isinstance(s, (Load, Store))
+                isinstance(s, (ir.Load, ir.Store))
                 and not s.encoding
                 and pointers.offset(s.offset) == s.dtype.itemsize * Poly.name(loop.index)
                 and pointers.offset(memory.nbytes) == s.dtype.itemsize * pointers.offset(loop.stop)
@@ -120,14 +104,14 @@ class _Overwriting:
         )
 
 
-def _accesses(loop: For, base: str) -> bool:
-    return any(isinstance(s, (Load, Store)) and s.base == base for s in statements_within(loop.body))
+def _accesses(loop: ir.For, base: str) -> bool:
+    return any(isinstance(s, (ir.Load, ir.Store)) and s.base == base for s in ir.statements_within(loop.body))
 
 
-def _changed(body: Sequence[Statement], found: dict[str, str]) -> tuple[Statement, ...]:
-    made: list[Statement] = []
+def _changed(body: Sequence[ir.Statement], found: dict[str, str]) -> tuple[ir.Statement, ...]:
+    made: list[ir.Statement] = []
     for s in body:
-        if isinstance(s, Memory) and s.target in found:
+        if isinstance(s, ir.Memory) and s.target in found:
             s = replaced(s, apart=tuple(p for p in s.apart if p != found[s.target]))
         fields = ("then", "otherwise") if hasattr(s, "then") else ("body",) if hasattr(s, "body") else ()
         made.append(replaced(s, **{f: _changed(getattr(s, f), found) for f in fields}) if fields else s)

@@ -16,27 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations_with_replacement, islice, pairwise
 
 from ..base.frozen import frozen
+from ..ir import loops as ir
 from ..ir.inequalities import is_impossible
 from ..ir.integers import Monomial, Poly
-from ..ir.loops import (
-    Address,
-    Compute,
-    For,
-    Get,
-    If,
-    Integer,
-    Literal,
-    Load,
-    Machine,
-    Memory,
-    Parameter,
-    Procedure,
-    Put,
-    Statement,
-    Stop,
-    Store,
-    blocks_of,
-)
 from ..ir.verify import defined_in
 
 _MOST_FACTS = 48  # that one proof looks at: the latest, of each kind
@@ -67,13 +49,13 @@ class Places:
         For memory the pointers that it is different from.
     """
 
-    def __init__(self, procedure: Procedure):
+    def __init__(self, procedure: ir.Procedure):
         self.accesses: dict[int, Access] = {}
         self.parameters = {p.name: p for p in procedure.parameters if p.ndim >= 0}
         self.apart: dict[str, tuple[str, ...]] = {}
         self._integers: dict[str, Poly] = {}
         self._addresses: dict[str, tuple[str, Poly]] = {}
-        self._conditions: dict[str, Statement] = {}
+        self._conditions: dict[str, ir.Statement] = {}
         self._natural = {p.extent(axis) for p in self.parameters.values() for axis in range(p.ndim)}
         self._block(procedure.body, onto((), map(Poly.name, sorted(self._natural))))
 
@@ -83,32 +65,32 @@ class Places:
             p = p.replaced(name, self._integers[name])
         return p
 
-    def _block(self, body: Sequence[Statement], facts: tuple) -> None:
+    def _block(self, body: Sequence[ir.Statement], facts: tuple) -> None:
         for s in body:
-            if isinstance(s, Literal) and type(s.value) is int:
+            if isinstance(s, ir.Literal) and type(s.value) is int:
                 self._integers[s.target] = Poly.number(s.value)
-            elif isinstance(s, Integer):
+            elif isinstance(s, ir.Integer):
                 self._integers[s.target] = self.resolved(s.value)
-            elif isinstance(s, (Machine, Compute)):
+            elif isinstance(s, (ir.Machine, ir.Compute)):
                 self._conditions[s.target] = s
                 facts = onto(facts, self._extreme(s))
-            elif isinstance(s, Stop):
+            elif isinstance(s, ir.Stop):
                 facts = onto(facts, self._implied(s.condition, False))
-            elif isinstance(s, Address):
+            elif isinstance(s, ir.Address):
                 self._addresses[s.target] = self._place(s.base, s.offset)
-            elif isinstance(s, Memory):
+            elif isinstance(s, ir.Memory):
                 self.apart[s.target] = s.apart
-            elif isinstance(s, (Load, Store)):
+            elif isinstance(s, (ir.Load, ir.Store)):
                 root, offset = self._place(s.base, s.offset)
-                stores = isinstance(s, Store)
+                stores = isinstance(s, ir.Store)
                 self.accesses[id(s)] = Access(root, offset, s.dtype.itemsize, s.scope, stores, facts)
-            elif isinstance(s, For):
+            elif isinstance(s, ir.For):
                 self._block(s.body, onto(facts, self._bounds(s)))
-            elif isinstance(s, If):
+            elif isinstance(s, ir.If):
                 for block, holds in ((s.then, True), (s.otherwise, False)):
                     self._block(block, onto(facts, self._implied(s.condition, holds)))
             else:
-                for block in blocks_of(s):
+                for block in ir.blocks_of(s):
                     self._block(block, facts)
 
     def _place(self, base: str, offset: Poly) -> tuple[str, Poly]:
@@ -118,14 +100,14 @@ class Places:
     def _is_natural(self, p: Poly) -> bool:
         return all(c > 0 and self._natural.issuperset(m) for m, c in p.terms)
 
-    def _bounds(self, s: For) -> list[Poly]:
+    def _bounds(self, s: ir.For) -> list[Poly]:
         if s.step > 0 and self._is_natural(self.resolved(s.start)):
             self._natural.add(s.index)
         index, start, stop = Poly.name(s.index), self.resolved(s.start), self.resolved(s.stop)
         return [index - start, stop - index - 1] if s.step > 0 else [start - index, index - stop - 1]
 
-    def _extreme(self, s: Machine | Compute) -> list[Poly]:
-        if not isinstance(s, Machine) or s.op not in ("min", "max"):
+    def _extreme(self, s: ir.Machine | ir.Compute) -> list[Poly]:
+        if not isinstance(s, ir.Machine) or s.op not in ("min", "max"):
             return []
         target, args = Poly.name(s.target), [self.resolved(Poly.name(arg)) for arg in s.args]
         natural = list(map(self._is_natural, args))
@@ -137,12 +119,12 @@ class Places:
     def _implied(self, condition: str, holds: bool) -> list[Poly]:
         """What is not negative where a condition holds, or does not."""
         s = self._conditions.get(condition)
-        if isinstance(s, Compute):
+        if isinstance(s, ir.Compute):
             if s.op == "logical_not":
                 return self._implied(s.args[0], not holds)
             if s.op == ("logical_and" if holds else "logical_or"):
                 return [p for arg in s.args for p in self._implied(arg, holds)]
-        elif isinstance(s, Machine) and s.op in _COMPARISONS:
+        elif isinstance(s, ir.Machine) and s.op in _COMPARISONS:
             x, y = (self.resolved(Poly.name(arg)) for arg in s.args)
             return _COMPARISONS[s.op if holds else _OPPOSITE[s.op]](x, y)
         return []
@@ -165,12 +147,14 @@ def onto(facts: tuple, found: Iterable[Poly]) -> tuple:
     return facts
 
 
-def stores_apart(loop: For, inside: Sequence[Statement], places: Places) -> bool:
+def stores_apart(loop: ir.For, inside: Sequence[ir.Statement], places: Places) -> bool:
     """Whether no iteration accesses what another one stores, but for memory that each has for itself."""
     own = _own_memory(inside)
-    if any(isinstance(s, Store) and s.value in own for s in inside):
+    if any(isinstance(s, ir.Store) and s.value in own for s in inside):
         return False
-    accesses = [a for s in inside if isinstance(s, (Load, Store)) and (a := places.accesses[id(s)]).root not in own]
+    accesses = [
+        a for s in inside if isinstance(s, (ir.Load, ir.Store)) and (a := places.accesses[id(s)]).root not in own
+    ]
     stored = {a.scope for a in accesses if a.stores}
     shared = [a for a in accesses if a.scope in stored or not a.scope]
     if any(a.stores and not a.scope for a in shared):
@@ -190,16 +174,16 @@ def stores_apart(loop: For, inside: Sequence[Statement], places: Places) -> bool
     )
 
 
-def _own_memory(inside: Sequence[Statement]) -> set[str]:
+def _own_memory(inside: Sequence[ir.Statement]) -> set[str]:
     """Names of pointers to memory that an iteration has got for itself."""
-    own = {s.target for s in inside if isinstance(s, Memory)}
+    own = {s.target for s in inside if isinstance(s, ir.Memory)}
     puts: dict[str, set[str]] = {}
     for s in inside:
-        if isinstance(s, Put):
+        if isinstance(s, ir.Put):
             puts.setdefault(s.variable, set()).add(s.value)
     while True:
-        found = {s.target for s in inside if isinstance(s, Get) and s.variable in puts and puts[s.variable] <= own}
-        found |= {s.target for s in inside if isinstance(s, Address) and s.base in own}
+        found = {s.target for s in inside if isinstance(s, ir.Get) and s.variable in puts and puts[s.variable] <= own}
+        found |= {s.target for s in inside if isinstance(s, ir.Address) and s.base in own}
         if found <= own:
             return own
         own |= found
@@ -209,7 +193,7 @@ def _are_different(one: str, other: str, places: Places) -> bool:
     return other in places.apart.get(one, ()) or one in places.apart.get(other, ())
 
 
-def _meet_never(loop: For, group: Sequence[Access], places: Places, defined: Set[str]) -> bool:
+def _meet_never(loop: ir.For, group: Sequence[Access], places: Places, defined: Set[str]) -> bool:
     """Whether what one iteration stores into an array, no other one accesses."""
     indices = indices_of(group, places.parameters, defined)
     if indices is None:
@@ -228,7 +212,7 @@ def _meet_never(loop: For, group: Sequence[Access], places: Places, defined: Set
 
 
 def _is_apart(
-    loop: For, one: tuple[Sequence[Poly], Access], other: tuple[Sequence[Poly], Access], defined: Set[str]
+    loop: ir.For, one: tuple[Sequence[Poly], Access], other: tuple[Sequence[Poly], Access], defined: Set[str]
 ) -> bool:
     """Whether no element is that of `one` in some iteration, and that of `other` in a later one."""
 
@@ -260,7 +244,7 @@ def listed(facts: tuple) -> Iterator[Poly]:
 
 
 def indices_of(
-    group: Sequence[Access], parameters: Mapping[str, Parameter], defined: Set[str]
+    group: Sequence[Access], parameters: Mapping[str, ir.Parameter], defined: Set[str]
 ) -> list[list[Poly]] | None:
     """For each access the indices of its element, of which some differ if elements do; None if there are none.
 
@@ -299,7 +283,7 @@ def _divided_by(offset: Poly, strides: Sequence[Monomial], size: int) -> list[Po
     return index
 
 
-def _strided(group: Sequence[Access], parameter: Parameter) -> list[list[Poly]] | None:
+def _strided(group: Sequence[Access], parameter: ir.Parameter) -> list[list[Poly]] | None:
     """The indices of an array of which it is known that no two elements share memory."""
     made = []
     axes = {parameter.stride(axis): axis for axis in range(parameter.ndim)}

@@ -6,20 +6,8 @@ from collections.abc import Set
 
 import numpy as np
 
+from ..ir import loops as ir
 from ..ir.integers import Poly
-from ..ir.loops import (
-    POINTER,
-    Address,
-    Get,
-    Integer,
-    Literal,
-    Machine,
-    Memory,
-    Procedure,
-    Put,
-    Stop,
-    statements_within,
-)
 
 ANYWHERE = "?"
 _INT = np.dtype(np.int64)
@@ -39,35 +27,35 @@ class Pointers:
         Extents.
     """
 
-    def __init__(self, procedure: Procedure):
+    def __init__(self, procedure: ir.Procedure):
         self.parameters = {p.name: p for p in procedure.parameters if p.ndim >= 0}
         self.natural = {p.extent(axis) for p in self.parameters.values() for axis in range(p.ndim)}
         self.equal: dict[str, Poly] = {}
-        self.extremes: dict[str, Machine] = {}
+        self.extremes: dict[str, ir.Machine] = {}
         self._integers: dict[str, Poly] = {}
-        self._comparisons: dict[str, Machine] = {}
+        self._comparisons: dict[str, ir.Machine] = {}
         self._apart: dict[str, tuple[str, ...]] = {}
         self._origins: dict[str, set[str]] = {p: {p} for p in self.parameters}
         puts: dict[str, set[str]] = {}
         derived: dict[str, set[str]] = {}  # pointers by those that they are made of
-        gets: list[Get] = []
-        for s in statements_within(procedure.body):
-            if isinstance(s, Literal) and type(s.value) is int:
+        gets: list[ir.Get] = []
+        for s in ir.statements_within(procedure.body):
+            if isinstance(s, ir.Literal) and type(s.value) is int:
                 self._integers[s.target] = Poly.number(s.value)
-            elif isinstance(s, Integer):
+            elif isinstance(s, ir.Integer):
                 self.define(s.target, s.value)
-            elif isinstance(s, Machine):
+            elif isinstance(s, ir.Machine):
                 (self.extremes if s.op in ("min", "max") else self._comparisons)[s.target] = s
-            elif isinstance(s, Memory):
+            elif isinstance(s, ir.Memory):
                 self._apart[s.target] = s.apart
                 self._origins[s.target] = {f"m{s.site}"}
-            elif isinstance(s, Address):
+            elif isinstance(s, ir.Address):
                 derived[s.target] = {s.base}
-            elif isinstance(s, Put):
+            elif isinstance(s, ir.Put):
                 puts.setdefault(s.variable, set()).add(s.value)
-            elif isinstance(s, Get):
+            elif isinstance(s, ir.Get):
                 gets.append(s)
-        derived |= {s.target: puts.get(s.variable, {ANYWHERE}) for s in gets if s.type == POINTER}
+        derived |= {s.target: puts.get(s.variable, {ANYWHERE}) for s in gets if s.type == ir.POINTER}
         self._close(derived)
         for s in gets:
             values = {self.offset(Poly.name(v)) for v in puts.get(s.variable, ())} if s.type == _INT else set()
@@ -125,7 +113,7 @@ class Pointers:
         mine, its = self.origins(one), self.origins(other)
         return ANYWHERE in mine or ANYWHERE in its or not mine.isdisjoint(its)
 
-    def is_apart_from_all(self, memory: Memory, bases: set[str]) -> bool:
+    def is_apart_from_all(self, memory: ir.Memory, bases: set[str]) -> bool:
         """Whether memory may be asked for while these pointers are in use: it is not theirs."""
         site = f"m{memory.site}"
         return all(base in memory.apart or not ({site, ANYWHERE} & self.origins(base)) for base in bases)
@@ -144,7 +132,7 @@ class Pointers:
             p = self._resolved(p.replaced(name, self.equal[name]), self._integers)
         return p
 
-    def note(self, s: Stop) -> None:
+    def note(self, s: ir.Stop) -> None:
         """Note what is equal behind a stop."""
         condition = self._comparisons.get(s.condition)
         if condition is None or condition.op != "!=":

@@ -17,28 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from ..ir import loops as ir
 from ..ir.integers import Poly
-from ..ir.loops import (
-    Address,
-    Compute,
-    Do,
-    External,
-    For,
-    Forever,
-    Get,
-    If,
-    Leave,
-    Literal,
-    Procedure,
-    Put,
-    Scope,
-    Statement,
-    Store,
-    Update,
-    blocks_of,
-    statements_within,
-    variables_put,
-)
 from ..ir.ops.optable import OPS
 from ..ir.verify import uses
 
@@ -48,77 +28,77 @@ Needed = set[str] | None
 _MOST_STORES = 64  # of one loop, which are compared with each other
 
 
-def computed_to_raise(procedure: Procedure) -> frozenset[str]:
+def computed_to_raise(procedure: ir.Procedure) -> frozenset[str]:
     """The names of values that may raise exceptions and are not needed on every way, and of folds that are not."""
     return _Analysis(procedure).found()
 
 
 class _Analysis:
-    def __init__(self, procedure: Procedure):
+    def __init__(self, procedure: ir.Procedure):
         self.procedure = procedure
         self.labels: dict[str, Needed] = {}
         self.unneeded: set[str] = set()
-        inside = list(statements_within(procedure.body))
-        self.puts = variables_put(procedure)
-        self.literals = {s.target: s for s in inside if isinstance(s, Literal)}
+        inside = list(ir.statements_within(procedure.body))
+        self.puts = ir.variables_put(procedure)
+        self.literals = {s.target: s for s in inside if isinstance(s, ir.Literal)}
         self.lasting = frozenset(map(id, _lasting(procedure.body, inside)))
 
     def found(self) -> frozenset[str]:
         self.block(self.procedure.body, {variable for variable, _ in self.procedure.results})
         return frozenset(self.unneeded)
 
-    def block(self, body: Sequence[Statement], needed: Needed) -> Needed:
+    def block(self, body: Sequence[ir.Statement], needed: Needed) -> Needed:
         """What is needed in front of a block, given what is needed behind it; `needed` changes."""
         for s in reversed(body):
             needed = self.statement(s, needed)
         return needed
 
-    def statement(self, s: Statement, needed: Needed) -> Needed:
-        if isinstance(s, Leave):
+    def statement(self, s: ir.Statement, needed: Needed) -> Needed:
+        if isinstance(s, ir.Leave):
             return _copy(self.labels[s.label])
-        if isinstance(s, Scope):
+        if isinstance(s, ir.Scope):
             self.labels[s.label] = _copy(needed)
             return self.block(s.body, needed)
-        if isinstance(s, If):
+        if isinstance(s, ir.If):
             return self.choice(s, needed)
-        if isinstance(s, For):
+        if isinstance(s, ir.For):
             return self.loop(s, needed)
-        if isinstance(s, Forever):
+        if isinstance(s, ir.Forever):
             return self.fixed_point(s.body, None, None)
-        if isinstance(s, Put):
+        if isinstance(s, ir.Put):
             if needed is not None and s.variable in needed:
                 needed.remove(s.variable)
                 needed.add(s.value)
-        elif isinstance(s, Get):
+        elif isinstance(s, ir.Get):
             if needed is not None and s.target in needed:
                 needed.add(s.variable)
                 needed.remove(s.target)
-        elif isinstance(s, Do):
+        elif isinstance(s, ir.Do):
             if needed is not None:
                 needed -= self.puts[s.routine]  # which may have been computed before
             _add(needed, s.args)
-        elif isinstance(s, Store):
+        elif isinstance(s, ir.Store):
             _add(needed, [s.base, *s.offset.names(), *((s.value,) if id(s) in self.lasting else ())])
-        elif (target := getattr(s, "target", None)) is None or isinstance(s, External):
+        elif (target := getattr(s, "target", None)) is None or isinstance(s, ir.External):
             _add(needed, uses(s))
         elif needed is not None:
             is_needed = target in needed
-            if isinstance(s, Compute) and OPS[s.op].tells(s.dtypes):
+            if isinstance(s, ir.Compute) and OPS[s.op].tells(s.dtypes):
                 (self.unneeded.discard if is_needed else self.unneeded.add)(target)
                 is_needed = True  # with its operands: what they are decides what it raises
-            elif isinstance(s, Compute):
+            elif isinstance(s, ir.Compute):
                 is_needed = is_needed and self.compares(s)  # other operations may choose one of their operands
             needed.discard(target)
             if is_needed:
                 needed.update(uses(s))
         return needed
 
-    def compares(self, s: Compute) -> bool:
+    def compares(self, s: ir.Compute) -> bool:
         """Whether an operation is a comparison whose outcome LLVM cannot know from the sign of an operand."""
         numbers = [self.literals[v].value for v in s.args if v in self.literals]
         return OPS[s.op].ufunc in _COMPARISONS and all(isinstance(v, float) and 0 < v < np.inf for v in numbers)
 
-    def choice(self, s: If, needed: Needed) -> Needed:
+    def choice(self, s: ir.If, needed: Needed) -> Needed:
         chooses = self.chooses(s, needed)
         then, otherwise = (self.block(body, _copy(needed)) for body in (s.then, s.otherwise))
         joined = _common(then, otherwise)
@@ -126,12 +106,12 @@ class _Analysis:
             _add(joined, (s.condition,))
         return joined
 
-    def chooses(self, s: If, needed: Needed) -> bool:
+    def chooses(self, s: ir.If, needed: Needed) -> bool:
         """Whether what happens differs by a condition, as far as LLVM can know."""
-        inside = statements_within((*s.then, *s.otherwise))
-        if any(isinstance(t, (Do, External, Update)) or id(t) in self.lasting for t in inside):
+        inside = ir.statements_within((*s.then, *s.otherwise))
+        if any(isinstance(t, (ir.Do, ir.External, ir.Update)) or id(t) in self.lasting for t in inside):
             return True
-        puts = [{t.variable: t.value for t in body if isinstance(t, Put)} for body in (s.then, s.otherwise)]
+        puts = [{t.variable: t.value for t in body if isinstance(t, ir.Put)} for body in (s.then, s.otherwise)]
         return any(
             (needed is None or variable in needed)
             and puts[0].get(variable) != puts[1].get(variable)
@@ -139,7 +119,7 @@ class _Analysis:
             for variable in puts[0].keys() | puts[1].keys()
         )
 
-    def loop(self, s: For, needed: Needed) -> Needed:
+    def loop(self, s: ir.For, needed: Needed) -> Needed:
         if needed is not None:
             for fold in s.folds:
                 (self.unneeded.discard if fold.name in needed else self.unneeded.add)(fold.name)
@@ -148,7 +128,7 @@ class _Analysis:
         _add(needed, [*s.start.names(), *s.stop.names()])
         return needed
 
-    def fixed_point(self, body: Sequence[Statement], behind: Needed, needed: Needed) -> Needed:
+    def fixed_point(self, body: Sequence[ir.Statement], behind: Needed, needed: Needed) -> Needed:
         """What is needed in front of a loop: the most that, needed behind the body, is needed in front of it, too."""
         while True:
             before = self.block(body, _copy(needed))
@@ -176,10 +156,10 @@ def _add(needed: Needed, names: Iterable[str]) -> None:
         needed.update(names)
 
 
-def _lasting(body: Sequence[Statement], inside: Sequence[Statement]) -> list[Store]:
+def _lasting(body: Sequence[ir.Statement], inside: Sequence[ir.Statement]) -> list[ir.Store]:
     """Stores of which LLVM cannot know that another one overwrites them before anything is read."""
-    addresses = {s.target: s for s in inside if isinstance(s, Address)}
-    variable = frozenset(s.target for s in inside if isinstance(s, Get))
+    addresses = {s.target: s for s in inside if isinstance(s, ir.Address)}
+    variable = frozenset(s.target for s in inside if isinstance(s, ir.Get))
     found = []
     for stores, own in _turns(body):
         if len(stores) > _MOST_STORES:
@@ -194,28 +174,28 @@ def _lasting(body: Sequence[Statement], inside: Sequence[Statement]) -> list[Sto
     return found
 
 
-def _turns(body: Sequence[Statement]) -> Iterator[tuple[list[Store], frozenset[str] | None]]:
+def _turns(body: Sequence[ir.Statement]) -> Iterator[tuple[list[ir.Store], frozenset[str] | None]]:
     """For each loop, and for what is in none, the stores in no inner loop; and the names that a turn defines."""
-    pending: list[tuple[Sequence[Statement], For | Forever | None]] = [(body, None)]
+    pending: list[tuple[Sequence[ir.Statement], ir.For | ir.Forever | None]] = [(body, None)]
     while pending:
         block, loop = pending.pop()
-        stores, own = [], {loop.index} if isinstance(loop, For) else set()
+        stores, own = [], {loop.index} if isinstance(loop, ir.For) else set()
         blocks = [block]
         while blocks:
             for s in blocks.pop():
-                if isinstance(s, Store):
+                if isinstance(s, ir.Store):
                     stores.append(s)
-                elif isinstance(s, (For, Forever)):
+                elif isinstance(s, (ir.For, ir.Forever)):
                     pending.append((s.body, s))
                     own.update(f.name for f in getattr(s, "folds", ()))
                 else:
-                    blocks += blocks_of(s)
+                    blocks += ir.blocks_of(s)
                     if (target := getattr(s, "target", None)) is not None:
                         own.add(target)
         yield stores, None if loop is None else frozenset(own)
 
 
-def _place(s: Store, addresses: dict[str, Address]) -> tuple[str, Poly]:
+def _place(s: ir.Store, addresses: dict[str, ir.Address]) -> tuple[str, Poly]:
     base, offset = s.base, s.offset
     while base in addresses:
         base, offset = addresses[base].base, offset + addresses[base].offset

@@ -11,23 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import kinds
 from .keys import Foreign
-from .kinds import (
-    AGAIN,
-    DICT,
-    FUNCTION,
-    MAPPING,
-    MASKED,
-    METHOD,
-    NAMED,
-    OBJECT,
-    PARTIAL,
-    PROXY,
-    SAME,
-    TUPLE,
-    UNREAD,
-    Tree,
-)
 
 log = logging.getLogger("jitrt.guards")
 
@@ -49,7 +34,7 @@ class Signature(NamedTuple):
         For each input the first one that is the same memory; None if those that are written are told apart.
     """
 
-    tree: Tree
+    tree: kinds.Tree
     types: tuple[Any, ...]
     donated: tuple[int, ...] = ()
     outside: int = 0
@@ -122,35 +107,35 @@ def _describe(leaf: Any) -> str:
     return leaf.__name__ if isinstance(leaf, type) else repr(leaf)
 
 
-def _call_shape(structure: Tree) -> str:
+def _call_shape(structure: kinds.Tree) -> str:
     """The structure of a call; without what the function names, if that is nothing."""
-    if structure is not None and structure[0] is TUPLE and structure[2][2:] == ((TUPLE, None, ()),):
-        structure = (TUPLE, None, structure[2][:2])
+    if structure is not None and structure[0] is kinds.TUPLE and structure[2][2:] == ((kinds.TUPLE, None, ()),):
+        structure = (kinds.TUPLE, None, structure[2][:2])
     return _shape(structure, iter(()))
 
 
-def _shape(structure: Tree, leaves: Iterator[str]) -> str:
+def _shape(structure: kinds.Tree, leaves: Iterator[str]) -> str:
     """A structure in the notation of Python, with a dot for each leaf of which nothing is said."""
     if structure is None:
         return next(leaves, ".")
     kind, what, inner = structure
-    if kind is AGAIN:
+    if kind is kinds.AGAIN:
         return "the same object"
-    if kind is SAME or kind is UNREAD:
+    if kind is kinds.SAME or kind is kinds.UNREAD:
         return "..."
     parts = [_shape(part, leaves) for part in inner]
-    if kind is FUNCTION:
+    if kind is kinds.FUNCTION:
         return f"{what.name}({', '.join(parts)})"
-    if kind is OBJECT:
+    if kind is kinds.OBJECT:
         return f"{what[0].__name__}({', '.join(f'{k}={part}' for k, part in zip(what[1], parts))})"
-    if kind is METHOD:
+    if kind is kinds.METHOD:
         return f"{parts[0]}.{what}"
-    if kind is MASKED:
+    if kind is kinds.MASKED:
         return f"masked array({', '.join(parts)})"
-    if kind is PARTIAL or kind is PROXY:
+    if kind is kinds.PARTIAL or kind is kinds.PROXY:
         return f"{kind.name}({', '.join(parts)})"
-    if kind is MAPPING:
+    if kind is kinds.MAPPING:
         return f"{what.cls.__name__}({', '.join(f'{k!r}: {part}' for k, part in zip(what.keys, parts))})"
-    if kind is DICT:
+    if kind is kinds.DICT:
         return "{" + ", ".join(f"{k!r}: {part}" for k, part in zip(what, parts)) + "}"
-    return f"({', '.join(parts)})" if kind is TUPLE or kind is NAMED else f"[{', '.join(parts)}]"
+    return f"({', '.join(parts)})" if kind is kinds.TUPLE or kind is kinds.NAMED else f"[{', '.join(parts)}]"

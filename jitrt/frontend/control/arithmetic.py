@@ -16,20 +16,8 @@ import numpy as np
 from ...ir.integers import Poly
 from ...ir.ops import ufuncs  # noqa: F401 (its rows are in the op table then)
 from ...ir.ops.optable import OPS
+from . import scalars
 from .recorder import Recorder
-from .scalars import (
-    decided,
-    dtypes_of,
-    flag_of,
-    from_register,
-    negation,
-    poly_of,
-    register_of,
-    settled,
-    settled_flag,
-    static_integer,
-    truth_value,
-)
 from .values import (
     BOOL,
     FLOAT,
@@ -73,12 +61,12 @@ def mixed(r: Recorder, op: str, x: Any, y: Any) -> Scalar | None:
     if not any(isinstance(v, Scalar) and v.settled for v in (x, y)):
         return None
     made = r.compute(op, [exactly(r, v, FLOAT) for v in (x, y)], [FLOAT] * 2, FLOAT)
-    is_float = r.compute("logical_or", [settled_flag(r, v, FLOAT) for v in (x, y)], [BOOL] * 2, BOOL)
+    is_float = r.compute("logical_or", [scalars.settled_flag(r, v, FLOAT) for v in (x, y)], [BOOL] * 2, BOOL)
     zero, limit = r.literal(0.0, FLOAT), r.literal(float(_EXACT), FLOAT)
     without_sign = r.compute("add", [made, zero], [FLOAT] * 2, FLOAT)  # there is one zero among integers
     size = r.compute("absolute", [made], [FLOAT], FLOAT)
     is_small = r.compute("less", [size, limit], [FLOAT] * 2, BOOL)
-    r.stop(negation(r, r.compute("logical_or", [is_float, is_small], [BOOL] * 2, BOOL)))  # type: ignore[arg-type]
+    r.stop(scalars.negation(r, r.compute("logical_or", [is_float, is_small], [BOOL] * 2, BOOL)))  # type: ignore[arg-type]
     name = r.compute("where", [is_float, made, without_sign], [BOOL, FLOAT, FLOAT], FLOAT)
     return Scalar(FLOAT, True, name, None, None, "", is_float)
 
@@ -100,16 +88,16 @@ def exactly(r: Recorder, value: Any, dtype: np.dtype) -> str:
     """A number in a register of another dtype, which holds it exactly."""
     source = dtype_of(value)
     if source == dtype:
-        return register_of(r, value, dtype)
+        return scalars.register_of(r, value, dtype)
     if source.kind in "iu" and dtype.kind in "fc":
         limit = 1 << (53 if dtype in (FLOAT, np.dtype(complex)) else 24)
-        r.require(limit - poly_of(r, value))
-        r.require(poly_of(r, value) + limit)
-        return register_of(r, value, dtype)
+        r.require(limit - scalars.poly_of(r, value))
+        r.require(scalars.poly_of(r, value) + limit)
+        return scalars.register_of(r, value, dtype)
     if source == FLOAT and (dtype == np.dtype(complex) or (dtype.kind == "c" and is_static(value) and value == 0)):
-        return register_of(r, value, dtype)
+        return scalars.register_of(r, value, dtype)
     if source == FLOAT and dtype.kind == "f" and is_static(value) and float(dtype.type(value)) == float(value):
-        return register_of(r, value, dtype)
+        return scalars.register_of(r, value, dtype)
     raise KindsDiffer(f"a variable that is {source} and {dtype}")
 
 
@@ -117,7 +105,7 @@ def _flagged(r: Recorder, made: Any, x: Any, y: Any) -> Any:
     """The result of an operation on numbers: it is Python's if both are."""
     if not isinstance(made, Scalar) or made.python is not None:
         return made
-    flag = r.compute("logical_and", [flag_of(r, x), flag_of(r, y)], [BOOL] * 2, BOOL)
+    flag = r.compute("logical_and", [scalars.flag_of(r, x), scalars.flag_of(r, y)], [BOOL] * 2, BOOL)
     return Scalar(made.dtype, None, made.name, made.value, None, flag)
 
 
@@ -135,24 +123,24 @@ def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
     bound = next((v for v in (x, y) if type(v) is float and math.isinf(v)), None)
     expected = function(*(v if v is bound else 0.0 for v in (x, y)))
     if bound is not None and set(kinds) & set("iu"):
-        return truth_value(expected, python)
+        return scalars.truth_value(expected, python)
     if set(kinds) <= set("biu"):
-        left, right = poly_of(r, x), poly_of(r, y)
-        known = decided(r, symbol, left - right)
-        return truth_value(r.machine(symbol, left, right) if known is None else known, python)
+        left, right = scalars.poly_of(r, x), scalars.poly_of(r, y)
+        known = scalars.decided(r, symbol, left - right)
+        return scalars.truth_value(r.machine(symbol, left, right) if known is None else known, python)
     if "c" in kinds:
         raise NotStaged("a comparison of complex numbers")
-    dtype = FLOAT if python else dtypes_of(getattr(np, op), (x, y))[0]
+    dtype = FLOAT if python else scalars.dtypes_of(getattr(np, op), (x, y))[0]
     if python is not False:
         for v in (x, y):
             _need_exact(r, v)
-    names = [register_of(r, v, dtype) for v in (x, y)]
+    names = [scalars.register_of(r, v, dtype) for v in (x, y)]
     made = r.compute(op, names, [dtype] * 2, BOOL)
     if bound is None or not r.in_first_iteration or symbol not in "<>":
-        return truth_value(made, python)
+        return scalars.truth_value(made, python)
     # ``best = inf`` in front of ``if v < best: best = v``: from here on it is of the type of `v`.
     r.stop(r.compute("logical_not", [made], [BOOL], BOOL) if expected else made)
-    return truth_value(expected, python)
+    return scalars.truth_value(expected, python)
 
 
 def _need_exact(r: Recorder, x: Any) -> None:
@@ -181,27 +169,27 @@ def _binary(r: Recorder, op: str, x: Any, y: Any) -> Any:
     if python is not False and "c" not in kinds:
         return _python_binary(r, op, x, y, kinds, python)
     ufunc = getattr(np, op)
-    operands = dtypes_of(ufunc, (x, y))
+    operands = scalars.dtypes_of(ufunc, (x, y))
     dtype = operands[-1]
     if dtype.kind in "iu" and op != "power":
         return _integer_binary(r, op, x, y, dtype, False)
     if op == "power" and isinstance(y, (int, float)) and y == 2 and dtype.kind in "fc":
-        name = register_of(r, x, dtype)
+        name = scalars.register_of(r, x, dtype)
         return Scalar(dtype, False, r.compute("square", [name], [dtype], dtype))
     if dtype.kind in "iu":
         return _integer_power(r, x, y, dtype, False)
     if op == "power" and dtype == np.float32:  # NumPy's loop of arrays takes the root for 0.5
-        wide = [r.cast(register_of(r, v, d), d, FLOAT) for v, d in zip((x, y), operands)]
-        return from_register(r, r.cast(r.compute(op, wide, [FLOAT] * 2, FLOAT), FLOAT, dtype), dtype)
-    names = [register_of(r, v, d) for v, d in zip((x, y), operands)]
-    return from_register(r, r.compute(op, names, operands[:2], dtype), dtype)
+        wide = [r.cast(scalars.register_of(r, v, d), d, FLOAT) for v, d in zip((x, y), operands)]
+        return scalars.from_register(r, r.cast(r.compute(op, wide, [FLOAT] * 2, FLOAT), FLOAT, dtype), dtype)
+    names = [scalars.register_of(r, v, d) for v, d in zip((x, y), operands)]
+    return scalars.from_register(r, r.compute(op, names, operands[:2], dtype), dtype)
 
 
 def _python_binary(r: Recorder, op: str, x: Any, y: Any, kinds: set[str], python: bool | None) -> Any:
     if python is None and (kinds & {"b"} or any(dtype_of(v) not in (INT, FLOAT) for v in (x, y))):
         raise KindsDiffer("a number that is Python's or NumPy's")
     if kinds == {"b"} and op.startswith("bitwise"):
-        name = r.compute(op, [register_of(r, v, BOOL) for v in (x, y)], [BOOL] * 2, BOOL)
+        name = r.compute(op, [scalars.register_of(r, v, BOOL) for v in (x, y)], [BOOL] * 2, BOOL)
         return Scalar(BOOL, True, name)
     if kinds <= {"b", "i"} and op == "power":
         return _integer_power(r, x, y, INT, python)
@@ -209,7 +197,7 @@ def _python_binary(r: Recorder, op: str, x: Any, y: Any, kinds: set[str], python
         return _integer_binary(r, op, x, y, INT, python)
     for v in (x, y):
         _need_exact(r, v)
-    names = [register_of(r, v, FLOAT) for v in (x, y)]
+    names = [scalars.register_of(r, v, FLOAT) for v in (x, y)]
     if op in ("divide", "floor_divide", "remainder") and not (is_static(y) and y):
         r.stop(r.compute("equal", [names[1], r.literal(0.0, FLOAT)], [FLOAT] * 2, BOOL))
     if op == "power":
@@ -247,7 +235,7 @@ def _stop_where_undefined(r: Recorder, made: str, operands: list[str]) -> None:
 
 
 def _integer_power(r: Recorder, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
-    exponent = static_integer(y)
+    exponent = scalars.static_integer(y)
     if not 0 <= exponent <= 16:
         raise NotStaged("a power of an integer")
     result: Any = 1 if python is not False else dtype.type(1)
@@ -257,7 +245,7 @@ def _integer_power(r: Recorder, x: Any, y: Any, dtype: np.dtype, python: bool | 
 
 
 def _integer_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
-    left, right = poly_of(r, x), poly_of(r, y)
+    left, right = scalars.poly_of(r, x), scalars.poly_of(r, y)
     limits = np.iinfo(dtype)
     if dtype.kind == "u" and dtype.itemsize == 8:
         raise NotStaged("an unsigned integer of 64 bits")
@@ -284,7 +272,7 @@ def _integer_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, pytho
         return integer(_quotient(r, op, left, right), dtype, python)
     if op in _BITS:
         if "shift" in op:
-            count = static_integer(y)
+            count = scalars.static_integer(y)
             if not 0 <= count < 63:
                 raise NotStaged("a shift")
             if op == "left_shift":
@@ -342,7 +330,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 
 def unary(r: Recorder, op: str, x: Any) -> Any:
     """``negative``, ``positive``, ``invert`` or ``absolute`` of a number."""
-    x = settled(r, x)
+    x = scalars.settled(r, x)
     return _flagged(r, _unary(r, op, x), x, x)
 
 
@@ -351,19 +339,19 @@ def _unary(r: Recorder, op: str, x: Any) -> Any:
         return _UNARY[op](x)
     dtype, python = x.dtype, x.python
     if dtype == BOOL and not python and op == "invert":
-        return truth_value(negation(r, x.name), False)
+        return scalars.truth_value(scalars.negation(r, x.name), False)
     if dtype.kind in "iub":
         if dtype == BOOL and not python:
             raise NotStaged(f"{op} of a truth value")
         dtype = INT if dtype == BOOL else dtype
         if op == "positive":
-            return integer(poly_of(r, x), dtype, python)
+            return integer(scalars.poly_of(r, x), dtype, python)
         if op == "invert":
             return _integer_binary(r, "subtract", -1, x, dtype, python)
         if op == "negative":
             return _integer_binary(r, "subtract", 0, x, dtype, python)
-        negative = poly_of(r, _integer_binary(r, "subtract", 0, x, dtype, python))
-        return integer(r.maximum(poly_of(r, x), negative), dtype, python)
+        negative = scalars.poly_of(r, _integer_binary(r, "subtract", 0, x, dtype, python))
+        return integer(r.maximum(scalars.poly_of(r, x), negative), dtype, python)
     if op == "invert":
         raise NotStaged("the inverse of a float")
     if op == "positive":
@@ -389,14 +377,16 @@ def apply(r: Recorder, ufunc: np.ufunc, args: list[Any]) -> Any:
     ):
         made = unary(r, "positive" if name == "conjugate" else name, args[0])
         return made if is_static(made) else Scalar(made.dtype, False, made.name, made.value)
-    operands = dtypes_of(ufunc, args)
+    operands = scalars.dtypes_of(ufunc, args)
     *inputs, dtype = operands
     if name in ("maximum", "minimum", "fmax", "fmin") and dtype.kind in "iu":
-        left, right = (poly_of(r, a) for a in args)
+        left, right = (scalars.poly_of(r, a) for a in args)
         return integer((r.maximum if "max" in name else r.minimum)(left, right), dtype, False)
     if name not in OPS:
         raise NotStaged(f"numpy.{name}")
-    return from_register(r, r.compute(name, [register_of(r, a, d) for a, d in zip(args, inputs)], inputs, dtype), dtype)
+    return scalars.from_register(
+        r, r.compute(name, [scalars.register_of(r, a, d) for a, d in zip(args, inputs)], inputs, dtype), dtype
+    )
 
 
 def as_float(r: Recorder, x: Any) -> Any:
@@ -406,7 +396,7 @@ def as_float(r: Recorder, x: Any) -> Any:
     if x.dtype.kind == "c":
         raise NotStaged("a float of a complex number")
     _need_exact(r, x)
-    return Scalar(FLOAT, True, register_of(r, x, FLOAT))
+    return Scalar(FLOAT, True, scalars.register_of(r, x, FLOAT))
 
 
 def as_int(r: Recorder, x: Any) -> Any:
@@ -414,7 +404,7 @@ def as_int(r: Recorder, x: Any) -> Any:
     if is_static(x):
         return int(x)
     if x.dtype.kind in "iub":
-        return integer(poly_of(r, x))
+        return integer(scalars.poly_of(r, x))
     if x.dtype.kind != "f":
         raise NotStaged("an integer of a complex number")
     return rounded(r, x, "trunc")
@@ -422,7 +412,7 @@ def as_int(r: Recorder, x: Any) -> Any:
 
 def rounded(r: Recorder, x: Any, how: str) -> Any:
     """A float as an integer of Python's: ``trunc``, ``floor``, ``ceil`` or ``rint``."""
-    name = register_of(r, x, FLOAT)
+    name = scalars.register_of(r, x, FLOAT)
     return integer(r.truncated(name if how == "trunc" else r.compute(how, [name], [FLOAT], FLOAT)))
 
 
@@ -430,7 +420,7 @@ def of_math(r: Recorder, name: str, args: list[Any]) -> Any:
     """A function of Python's module `math` of floats; where it raises, the procedure stops."""
     for a in args:
         _need_exact(r, a)
-    names = [register_of(r, a, FLOAT) for a in args]
+    names = [scalars.register_of(r, a, FLOAT) for a in args]
     made = r.compute(name, names, [FLOAT] * len(names), FLOAT)
     if name != "absolute":
         _stop_unless_finite(r, made, names)

@@ -9,37 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...ir import loops as ir
 from ...ir.integers import Facts, Poly
-from ...ir.loops import (
-    MOST_TRUNCATED,
-    Address,
-    Checked,
-    Compute,
-    Do,
-    External,
-    Fold,
-    For,
-    Forever,
-    Get,
-    If,
-    Integer,
-    Leave,
-    Literal,
-    Load,
-    Machine,
-    Memory,
-    Move,
-    Parameter,
-    Put,
-    Routine,
-    Scope,
-    Statement,
-    Stop,
-    Store,
-    Type,
-    Update,
-    statements_within,
-)
 from ...ir.types import NATIVE, SWAPPED, UNALIGNED
 from ...values.functions import MISSING
 from . import forced
@@ -94,14 +65,14 @@ class Recorder:
         self.iterated: list[Any] = []  # lists that loops are running over
         self.supposed: set[Hashable] = set()  # uses of what a list may hold, before that is known
         self.facts = Facts()
-        self.parameters: list[Parameter] = []
-        self._block: list[Statement] = []
+        self.parameters: list[ir.Parameter] = []
+        self._block: list[ir.Statement] = []
         self._known: list[dict[Hashable, Any]] = [{}]
         self._names = self._variables = self._labels = self.recorded = self._blocks = 0
         self._inside = [0]  # the block that is recorded, and those around it
         self._defined: dict[str, int] = {}  # in which block
         self.stores = 0  # so far: what was loaded before one is not known behind it
-        self._routines: dict[str, Routine] = {}
+        self._routines: dict[str, ir.Routine] = {}
         self.shared: dict[Hashable, Any] = {}  # routines, by what they depend on
         self._sites: dict[Hashable, int] = {}
         self._pieces: dict[int, int] = {}
@@ -193,14 +164,14 @@ class Recorder:
         """About how often statements run here, in loops of the user's."""
         return _SOME_TURNS**self.depth if self.depth else 0
 
-    def emit(self, statement: Statement) -> None:
+    def emit(self, statement: ir.Statement) -> None:
         self.recorded += 1
         self.saved += self._turns
         if self.recorded > _MOST_STATEMENTS:
             raise NotStaged("it is too long")
         self._block.append(statement)
 
-    def _remembered(self, key: Hashable, make: Callable[[str], Statement]) -> str:
+    def _remembered(self, key: Hashable, make: Callable[[str], ir.Statement]) -> str:
         for known in self._known:
             if key in known:
                 return known[key]
@@ -208,11 +179,11 @@ class Recorder:
         statement = make(name)
         self.emit(statement)
         self._known[-1][key] = name
-        if isinstance(statement, Load):
+        if isinstance(statement, ir.Load):
             self._note_varying(name)
-        elif isinstance(statement, Integer):
+        elif isinstance(statement, ir.Integer):
             self._note_varying(name, statement.value.names())
-        elif isinstance(statement, (Compute, Machine, Checked)):
+        elif isinstance(statement, (ir.Compute, ir.Machine, ir.Checked)):
             self._note_varying(name, statement.args)
         return name
 
@@ -224,7 +195,7 @@ class Recorder:
     # -- blocks
 
     @contextlib.contextmanager
-    def block(self, block: list[Statement] | None = None) -> Iterator[list[Statement]]:
+    def block(self, block: list[ir.Statement] | None = None) -> Iterator[list[ir.Statement]]:
         """A context that records into a block of its own, or at the end of `block`.
 
         What is found out in it is forgotten at its end.
@@ -262,7 +233,7 @@ class Recorder:
             self.branches -= 1
 
     @contextlib.contextmanager
-    def beginning(self) -> Iterator[list[Statement]]:
+    def beginning(self) -> Iterator[list[ir.Statement]]:
         """A context that records what will stand in front of everything: nothing that was found out is known in it."""
         known, self._known = self._known, []
         try:
@@ -272,7 +243,7 @@ class Recorder:
             self._known = known
 
     def routine(
-        self, record: Callable[..., str | None], types: Sequence[Type] = (), is_rare: bool = False
+        self, record: Callable[..., str | None], types: Sequence[ir.Type] = (), is_rare: bool = False
     ) -> Callable[..., str]:
         """A function that runs the routine which `record` records.
 
@@ -282,7 +253,7 @@ class Recorder:
         known, inside, natural = self._known, self._inside, list(self.facts.natural)
         self._known, self._inside, self.facts.natural[:] = [], [0], []
         name, since = f"R{len(self._routines)}", self.time
-        self._routines[name] = Routine(name, (), ())
+        self._routines[name] = ir.Routine(name, (), ())
 
         def run(*args: str) -> str:
             if written:
@@ -290,7 +261,7 @@ class Recorder:
                 self.time += 1
                 self._written_at |= dict.fromkeys(written, self.time)
             target = self.name() if result else ""
-            self.emit(Do(target, name, args))
+            self.emit(ir.Do(target, name, args))
             self._note_varying(target)
             return target
 
@@ -303,7 +274,7 @@ class Recorder:
                     self.put(result[0], made, INT)
         finally:
             self._known, self._inside, self.facts.natural[:] = known, inside, natural
-        self._routines[name] = Routine(name, parameters, tuple(body), result, is_rare)
+        self._routines[name] = ir.Routine(name, parameters, tuple(body), result, is_rare)
         written = [key for key, at in self._written_at.items() if at > since]
         self.stores += 1
         return run
@@ -344,7 +315,7 @@ class Recorder:
         start: Poly,
         stop: Poly,
         step: int = 1,
-        folds: Sequence[Fold] = (),
+        folds: Sequence[ir.Fold] = (),
         varying: bool = False,
         is_nest: bool = True,
         part_of: Poly | None = None,
@@ -369,22 +340,22 @@ class Recorder:
                 self._whole[self.inside] = index, stop if part_of is None else part_of
             yield Poly.name(index)
         self.stores += 1
-        self.emit(For(index, start, stop, step, tuple(body), tuple(folds)))
+        self.emit(ir.For(index, start, stop, step, tuple(body), tuple(folds)))
 
-    def forever(self, body: Sequence[Statement]) -> None:
+    def forever(self, body: Sequence[ir.Statement]) -> None:
         self.stores += 1
-        self.emit(Forever(tuple(body)))
+        self.emit(ir.Forever(tuple(body)))
 
-    def choice(self, condition: str, then: Sequence[Statement], otherwise: Sequence[Statement]) -> None:
+    def choice(self, condition: str, then: Sequence[ir.Statement], otherwise: Sequence[ir.Statement]) -> None:
         self.stores += 1
-        self.emit(If(condition, tuple(then), tuple(otherwise)))
+        self.emit(ir.If(condition, tuple(then), tuple(otherwise)))
 
-    def scope(self, label: str, body: Sequence[Statement]) -> None:
+    def scope(self, label: str, body: Sequence[ir.Statement]) -> None:
         self.stores += 1
-        self.emit(Scope(label, tuple(body)))
+        self.emit(ir.Scope(label, tuple(body)))
 
     def leave(self, label: str) -> None:
-        self.emit(Leave(label))
+        self.emit(ir.Leave(label))
 
     def written(self) -> None:
         """Forget what was loaded: memory may have changed."""
@@ -396,7 +367,7 @@ class Recorder:
         number = np.asarray(value).astype(dtype)[()]
         key = "literal", dtype.str, number.tobytes()
         plain = number.item() if dtype.kind != "c" else complex(number)
-        return self._remembered(key, lambda name: Literal(name, dtype, plain))
+        return self._remembered(key, lambda name: ir.Literal(name, dtype, plain))
 
     def integer(self, value: Poly) -> str:
         """The name of a 64-bit integer."""
@@ -406,20 +377,20 @@ class Recorder:
             raise NotStaged("an integer of more than 64 bits")
         if value.constant is not None:
             return self.literal(value.constant, INT)
-        return self._remembered(("integer", value), lambda name: Integer(name, value))
+        return self._remembered(("integer", value), lambda name: ir.Integer(name, value))
 
     def compute(self, op: str, args: Sequence[str], dtypes: Sequence[np.dtype], dtype: np.dtype) -> str:
         if op == "cast" and dtypes[0].kind == "c" and dtype.kind in "iuf":
             raise NotStaged("complex numbers become real ones, of which NumPy warns")
         key = op, tuple(args), tuple(d.str for d in dtypes), dtype.str
-        return self._remembered(key, lambda name: Compute(name, op, tuple(args), tuple(dtypes), dtype))
+        return self._remembered(key, lambda name: ir.Compute(name, op, tuple(args), tuple(dtypes), dtype))
 
     def cast(self, name: str, source: np.dtype, target: np.dtype) -> str:
         return name if source == target else self.compute("cast", [name], [source], target)
 
     def narrowed(self, value: Poly, low: int, high: int) -> Poly:
         """An integer under another name, of which it is known here that it lies between two numbers."""
-        name = self._remembered(("narrowed", value, low, high), lambda name: Integer(name, value))
+        name = self._remembered(("narrowed", value, low, high), lambda name: ir.Integer(name, value))
         if name not in self.facts:
             self.facts.bound(name, [low], [high])
         return Poly.name(name)
@@ -427,7 +398,7 @@ class Recorder:
     def machine(self, op: str, x: Poly, y: Poly, lows: Sequence[Poly | int] = (), highs: Sequence[Any] = ()) -> str:
         """An operation on integers; for comparisons the name of a truth value."""
         names = self.integer(x), self.integer(y)
-        made = self._remembered((op, *names), lambda name: Machine(name, op, names))
+        made = self._remembered((op, *names), lambda name: ir.Machine(name, op, names))
         if op in _COMPARISONS:
             self.meanings[made] = op, x, y
         if op not in _COMPARISONS and made not in self.facts:
@@ -458,28 +429,28 @@ class Recorder:
         if self.trusts:
             return Poly.name(self.integer({"add": x + y, "sub": x - y, "mul": x * y}[op]))
         names = self.integer(x), self.integer(y)
-        made = self._remembered(("check", op, *names), lambda name: Checked(name, op, names))
+        made = self._remembered(("check", op, *names), lambda name: ir.Checked(name, op, names))
         if made not in self.facts:
             self.facts.bound(made, [-(1 << 63)], [(1 << 63) - 1])
         return Poly.name(made)
 
     def truncated(self, name: str) -> Poly:
         """A float64 as an integer, towards zero; the procedure stops where it is too large, or none."""
-        made = self._remembered(("truncated", name), lambda target: Checked(target, "trunc", (name,)))
+        made = self._remembered(("truncated", name), lambda target: ir.Checked(target, "trunc", (name,)))
         if made not in self.facts:
-            self.facts.bound(made, [-int(MOST_TRUNCATED)], [int(MOST_TRUNCATED)])
+            self.facts.bound(made, [-int(ir.MOST_TRUNCATED)], [int(ir.MOST_TRUNCATED)])
         return Poly.name(made)
 
-    def get(self, variable: str, type_: Type, chooses: bool = True) -> str:
+    def get(self, variable: str, type_: ir.Type, chooses: bool = True) -> str:
         """What a variable holds; `chooses` says that it is a number of the user's, which may choose parts of arrays."""
         name = self.name()
-        self.emit(Get(name, variable, type_))
+        self.emit(ir.Get(name, variable, type_))
         if chooses:
             self._note_varying(name)
         return name
 
-    def put(self, variable: str, value: str, type_: Type) -> None:
-        self.emit(Put(variable, value, type_))
+    def put(self, variable: str, value: str, type_: ir.Type) -> None:
+        self.emit(ir.Put(variable, value, type_))
 
     # -- checks
 
@@ -488,7 +459,7 @@ class Recorder:
         key = "stop", condition
         if not any(key in known for known in self._known):
             self._known[-1][key] = True
-            self.emit(Stop(condition))
+            self.emit(ir.Stop(condition))
 
     def suppose(self, condition: str, holds: bool) -> None:
         """In the block that is recorded, a truth value is known."""
@@ -556,10 +527,10 @@ class Recorder:
 
     # -- calls of functions outside
 
-    def external(self, symbol: str, args: Sequence[str], types: Sequence[Type], type_: Type) -> str:
+    def external(self, symbol: str, args: Sequence[str], types: Sequence[ir.Type], type_: ir.Type) -> str:
         """What a function of C gives; it may have changed any memory."""
         name = self.name()
-        self.emit(External(name, symbol, tuple(args), tuple(types), type_))
+        self.emit(ir.External(name, symbol, tuple(args), tuple(types), type_))
         self.stores += 1
         self._note_varying(name)
         return name
@@ -577,18 +548,18 @@ class Recorder:
         self.loads.append((view, offset))
         key = "load", view.base, offset, dtype.str, self.stores
         encoding = self.encoding(view)
-        return self._remembered(key, lambda name: Load(name, dtype, view.base, offset, view.scope, encoding))
+        return self._remembered(key, lambda name: ir.Load(name, dtype, view.base, offset, view.scope, encoding))
 
     def load_word(self, view: View, place: Poly) -> str:
         """Eight bytes of an array of bytes."""
         offset = view.offset + place
         key = "word", view.base, offset, self.stores
-        return self._remembered(key, lambda name: Load(name, INT, view.base, offset, view.scope, UNALIGNED))
+        return self._remembered(key, lambda name: ir.Load(name, INT, view.base, offset, view.scope, UNALIGNED))
 
     def store(self, view: View, dtype: np.dtype, indices: Sequence[Poly], value: str) -> None:
         if LISTED in view.origins:
             raise NotStaged("a change of a diagonal, or of an array that a list holds")
-        self.emit(Store(dtype, view.base, place(view, indices), value, view.scope, self.encoding(view)))
+        self.emit(ir.Store(dtype, view.base, place(view, indices), value, view.scope, self.encoding(view)))
         self.written_to |= view.origins
         self.stores += 1
         self.time += 1
@@ -620,12 +591,12 @@ class Recorder:
         if not view.offset.terms:
             return view.base
         key = "address", view.base, view.offset
-        return self._remembered(key, lambda name: Address(name, view.base, view.offset))
+        return self._remembered(key, lambda name: ir.Address(name, view.base, view.offset))
 
     def same_place(self, x: str, y: str) -> str:
         """Whether two pointers are the same."""
         name = self.name()
-        self.emit(Machine(name, "==", (x, y)))
+        self.emit(ir.Machine(name, "==", (x, y)))
         return name
 
     def begin(self, place: tuple[Hashable, ...]) -> None:
@@ -652,14 +623,14 @@ class Recorder:
     def memory(self, site: int, nbytes: Poly, apart: Sequence[str]) -> str:
         """Memory that none of the pointers `apart` begins."""
         name = self.name()
-        self.emit(Memory(name, site, nbytes, tuple(apart)))
+        self.emit(ir.Memory(name, site, nbytes, tuple(apart)))
         self._made_at[name] = self.time = self.time + 1
         self._pieces[site] = max(self._pieces.get(site, 0), len(apart) + 1)
         return name
 
     def move(self, to: str, source: str, nbytes: Poly) -> None:
         """Copy bytes from one piece of memory to another."""
-        self.emit(Move(to, source, nbytes))
+        self.emit(ir.Move(to, source, nbytes))
         self.stores += 1
 
     def sites(self) -> tuple[int, ...]:
@@ -667,14 +638,14 @@ class Recorder:
         return tuple(self._pieces.get(k, 1) for k in range(len(self._sites)))
 
     def update(self, accumulator: str, value: str) -> None:
-        self.emit(Update(accumulator, value))
+        self.emit(ir.Update(accumulator, value))
 
-    def finish(self) -> tuple[Statement, ...]:
-        used: dict[str, Routine] = {}
+    def finish(self) -> tuple[ir.Statement, ...]:
+        used: dict[str, ir.Routine] = {}
 
-        def use(body: Sequence[Statement]) -> None:
-            for s in statements_within(body):
-                if isinstance(s, Do) and s.routine not in used:
+        def use(body: Sequence[ir.Statement]) -> None:
+            for s in ir.statements_within(body):
+                if isinstance(s, ir.Do) and s.routine not in used:
                     use(self._routines[s.routine].body)
                     used[s.routine] = self._routines[s.routine]
 

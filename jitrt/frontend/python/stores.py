@@ -12,24 +12,9 @@ from typing import Any
 
 from ...base.frozen import frozen
 from ...errors import Untraceable
+from ...values import kinds
 from ...values.attributes import attributes_of
 from ...values.growing import Appended
-from ...values.kinds import (
-    AGAIN,
-    DICT,
-    FUNCTION,
-    GROWING,
-    LIST,
-    MAPPING,
-    MASKED,
-    OBJECT,
-    PARTIAL,
-    RECORDS,
-    Kind,
-    Path,
-    Tree,
-    kind_of,
-)
 from ...values.mappings import put
 from ...values.masked import changes
 from ..numpy.tracer import Tracer
@@ -56,9 +41,9 @@ class Store:
         Whether the elements of a list stay, and others are added.
     """
 
-    path: Path
+    path: kinds.Path
     keys: tuple[Any, ...] | None
-    structure: Tree
+    structure: kinds.Tree
     removed: tuple[Any, ...] = ()
     appends: bool = False
 
@@ -67,7 +52,7 @@ class Store:
 class Given:
     """A leaf of a result that is an object, a dict, a list or a function of the caller's."""
 
-    path: Path
+    path: kinds.Path
 
 
 @frozen(eq=False)
@@ -75,8 +60,8 @@ class _Known:
     """An object, dict, list or function that a trace got, where it is, and what it held then."""
 
     value: Any
-    path: Path
-    kind: Kind
+    path: kinds.Path
+    kind: kinds.Kind
     what: Any
     parts: tuple[Any, ...]
 
@@ -100,10 +85,16 @@ class Containers:
         for name, value in kwargs.items():  # the dict itself is made for each call
             self._walk(value, (1, name))
 
-    def _walk(self, value: Any, path: Path) -> None:
+    def _walk(self, value: Any, path: kinds.Path) -> None:
         if id(value) in self._known:
             return
-        kind = FUNCTION if id(value) in self._functions else GROWING if type(value) is Appended else _kind(value)
+        kind = (
+            kinds.FUNCTION
+            if id(value) in self._functions
+            else kinds.GROWING
+            if type(value) is Appended
+            else _kind(value)
+        )
         if kind is None:
             return
         what, parts = kind.take(value)
@@ -114,9 +105,9 @@ class Containers:
 
     def objects(self) -> list[Any]:
         """The objects."""
-        return [known.value for known in self._known.values() if known.kind is OBJECT]
+        return [known.value for known in self._known.values() if known.kind is kinds.OBJECT]
 
-    def _flatten(self, value: Any, leaves: list[Any], made: dict[int, int]) -> Tree:
+    def _flatten(self, value: Any, leaves: list[Any], made: dict[int, int]) -> kinds.Tree:
         """As `kinds.flatten` does it for results: what the caller has given is a leaf.
 
         `made` numbers the lists, dicts and objects by their identity.
@@ -128,44 +119,44 @@ class Containers:
             return None
         if kind.begin is not None:
             if id(value) in made:
-                return (AGAIN, made[id(value)], ())
+                return (kinds.AGAIN, made[id(value)], ())
             made[id(value)] = len(made)
-        if kind is RECORDS:
+        if kind is kinds.RECORDS:
             raise Untraceable("returns a part of an array of records, or keeps one")
         what, parts = kind.take(value)
-        if kind is PARTIAL:
+        if kind is kinds.PARTIAL:
             raise Untraceable("returns a partial function, or keeps one")
-        if kind is DICT:
+        if kind is kinds.DICT:
             what = tuple(map(_known_key, what))
-        elif kind is MAPPING:
+        elif kind is kinds.MAPPING:
             what = what._replace(keys=tuple(map(_known_key, what.keys)))
         return (kind, what, tuple([self._flatten(part, leaves, made) for part in parts]))
 
-    def stores(self, result: Any, leaves: list[Any]) -> tuple[Tree, tuple[Store, ...]]:
+    def stores(self, result: Any, leaves: list[Any]) -> tuple[kinds.Tree, tuple[Store, ...]]:
         """The structure of the result, and what has been stored; `leaves` get those of the result first."""
         made: dict[int, int] = {}
         structure = self._flatten(result, leaves, made)
         found = []
         for known in self._known.values():
             container, kind = known.value, known.kind
-            if kind is FUNCTION or kind is RECORDS:
+            if kind is kinds.FUNCTION or kind is kinds.RECORDS:
                 continue  # code that assigns to what it has closed over is not traced; fields stay the same arrays
-            if kind is GROWING:
+            if kind is kinds.GROWING:
                 if container.items:
                     added = self._flatten(tuple(container.items), leaves, made)
                     found.append(Store(known.path, None, added, appends=True))
                 continue
-            if kind is LIST:
+            if kind is kinds.LIST:
                 if len(known.parts) != len(container) or any(a is not b for a, b in zip(known.parts, container)):
                     found.append(Store(known.path, None, self._flatten(tuple(container), leaves, made)))
                 continue
-            if kind is MASKED:
+            if kind is kinds.MASKED:
                 if changed := changes(container, known.what, known.parts):
                     values = self._flatten(tuple(changed.values()), leaves, made)
                     found.append(Store((*known.path, *kind.lead), tuple(changed), values))
                 continue
             before = dict(zip(kind.names(known.what, known.parts), known.parts))
-            after = container if kind is DICT or kind is MAPPING else attributes_of(container)
+            after = container if kind is kinds.DICT or kind is kinds.MAPPING else attributes_of(container)
             keys = tuple(k for k, v in after.items() if k not in before or v is not before[k])
             removed = tuple(k for k in before if k not in after)
             if list(after) != [*(k for k in before if k in after), *(k for k in keys if k not in before)]:
@@ -184,9 +175,9 @@ def _known_key(key: Any) -> Any:
     return tuple(map(_known_key, key)) if type(key) is tuple else key
 
 
-def _kind(value: Any) -> Kind | None:
+def _kind(value: Any) -> kinds.Kind | None:
     """The kind of a value of a trace, in which all tuples with names of fields are these."""
-    return kind_of(value) or kind_of(value, objects=False)
+    return kinds.kind_of(value) or kinds.kind_of(value, objects=False)
 
 
 def apply(stores: Sequence[Store], places: Sequence[Any], values: Sequence[Any]) -> None:
