@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .words import I32, I64, WORDS, call_api, repeat_while, word
+from .api import call_api
+from .words import I32, I64, WORDS, repeat_while, word
 
 KEPT, BYTES_KEPT, LIMIT, SMALLEST, BLOCKS = range(5)
 """Words of the context: blocks kept, their bytes, the most bytes to keep, the smallest block to keep, the blocks."""
@@ -26,15 +27,6 @@ FUNCTIONS = ("jitrt_malloc", "jitrt_calloc", "jitrt_realloc", "jitrt_free")
 _HUGE_PAGES = 14  # MADV_HUGEPAGE of Linux; elsewhere nothing is advised
 _PAGE = 4096
 _VOID = ir.VoidType()
-_SIGNATURES = {
-    "malloc": ir.FunctionType(I64, [I64]),
-    "calloc": ir.FunctionType(I64, [I64, I64]),
-    "realloc": ir.FunctionType(I64, [I64, I64]),
-    "free": ir.FunctionType(_VOID, [I64]),
-    "madvise": ir.FunctionType(I32, [I64, I64, I32]),
-}
-API = tuple(_SIGNATURES)
-"""Functions of the C library that the code calls."""
 
 
 def emit_allocator(module: ir.Module) -> None:
@@ -42,7 +34,7 @@ def emit_allocator(module: ir.Module) -> None:
     _emit_malloc(module)
     for name, arity in (("calloc", 2), ("realloc", 2)):
         function, builder = _function(module, f"jitrt_{name}", I64, arity)
-        builder.ret(_call(builder, name, *function.args[1:]))
+        builder.ret(call_api(builder, name, *function.args[1:]))
     _emit_free(module)
     _emit_release(module)
 
@@ -51,10 +43,6 @@ def _function(module: ir.Module, name: str, result: ir.Type, arity: int) -> tupl
     """A function of the context and `arity` words."""
     function = ir.Function(module, ir.FunctionType(result, [WORDS, *[I64] * arity]), name)
     return function, ir.IRBuilder(function.append_basic_block("entry"))
-
-
-def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
-    return call_api(builder, name, _SIGNATURES[name], *args)
 
 
 class _Context:
@@ -116,11 +104,11 @@ def _emit_malloc(module: ir.Module) -> None:
                 builder.ret(found)
 
         repeat_while(builder, lambda: builder.icmp_signed(">", builder.load(index), word(0)), look)
-    fresh = _call(builder, "malloc", size)
+    fresh = call_api(builder, "malloc", size)
     with builder.if_then(builder.and_(large, builder.icmp_signed("!=", fresh, word(0)))):
         start = builder.and_(builder.add(fresh, word(_PAGE - 1)), word(-_PAGE))
         extent = builder.sub(builder.add(fresh, size), start)
-        _call(builder, "madvise", start, extent, ir.Constant(I32, _HUGE_PAGES))
+        call_api(builder, "madvise", start, extent, ir.Constant(I32, _HUGE_PAGES))
     builder.ret(fresh)
 
 
@@ -132,7 +120,7 @@ def _emit_free(module: ir.Module) -> None:
     too_small = builder.icmp_unsigned("<", size, context.get(SMALLEST))
     too_large = builder.icmp_unsigned(">", size, context.get(LIMIT))
     with builder.if_then(builder.or_(too_small, too_large)):
-        _call(builder, "free", start)
+        call_api(builder, "free", start)
         builder.ret_void()
 
     def crowded() -> ir.Value:
@@ -141,7 +129,7 @@ def _emit_free(module: ir.Module) -> None:
         return builder.or_(full, heavy)
 
     def drop_oldest() -> None:
-        _call(builder, "free", builder.load(context.block(word(0))[0]))
+        call_api(builder, "free", builder.load(context.block(word(0))[0]))
         context.forget(word(0))
 
     repeat_while(builder, crowded, drop_oldest)
@@ -158,7 +146,7 @@ def _emit_release(module: ir.Module) -> None:
     context = _Context(builder, function.args[0])
 
     def drop() -> None:
-        _call(builder, "free", builder.load(context.block(word(0))[0]))
+        call_api(builder, "free", builder.load(context.block(word(0))[0]))
         context.forget(word(0))
 
     repeat_while(builder, lambda: builder.icmp_signed(">", context.get(KEPT), word(0)), drop)

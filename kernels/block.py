@@ -9,28 +9,19 @@ which gives what ``jitrt_run`` gives for these, as an integer. Other Python thre
 
 from __future__ import annotations
 
+from functools import partial
+
 from llvmlite import ir
 
-from .words import BYTES, I64, WORDS, call_api, word
-
-_SIGNATURES = {
-    "PyLong_AsLongLong": ir.FunctionType(I64, [I64]),
-    "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
-    "PyEval_SaveThread": ir.FunctionType(I64, []),
-    "PyEval_RestoreThread": ir.FunctionType(ir.VoidType(), [I64]),
-}
-API = tuple(_SIGNATURES)
-"""Functions of CPython that the code calls."""
+from .api import call_api
+from .words import BYTES, I64, WORDS, word
 
 
 def emit_block_call(module: ir.Module, run: ir.Function) -> None:
     """Add the function to `module`, which has ``jitrt_run``."""
     function = ir.Function(module, ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES]), "jitrt_block")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-
-    def call(name: str, *args: ir.Value) -> ir.Value:
-        return call_api(builder, name, _SIGNATURES[name], *args)
-
+    call = partial(call_api, builder)
     objects = [builder.load(builder.gep(function.args[1], [word(k)])) for k in range(4)]
     block, *others = [call("PyLong_AsLongLong", value) for value in objects]
     thread = call("PyEval_SaveThread")

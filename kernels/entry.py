@@ -24,13 +24,14 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from . import guard, procedure, results
+from . import guard
+from .api import call_api
 from .driver import OUT_OF_BOUNDS_BIT, POSITION_BIT
 from .formulas import emit_formulas
 from .guard import emit_guard, emit_hash, field
 from .procedure import PASSED_ON, emit_procedure_call, emit_returned
 from .results import Results
-from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, clock, counted, record, repeat_while, variable, word
+from .words import BYTES, I1, I32, I64, WORDS, Words, clock, counted, record, repeat_while, variable, word
 
 # Words of a function. `plain`, if not 0, is a Python function that serves every call. There are `mask` + 1 pairs of
 # words (hash, table) at `slots`, some of them empty. `general` is the first of a chain of tables that are tried when
@@ -77,22 +78,6 @@ UNCOMPUTED_BIT = 4  # from here on the bits of `watched` are exceptions of what 
 LONGEST_SKIP = 10  # the binary logarithm of the most calls that run plain before kernels are tried again
 
 _METHOD = ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES])
-_SIGNATURES = {
-    "Py_IncRef": ir.FunctionType(ir.VoidType(), [I64]),
-    "Py_DecRef": ir.FunctionType(ir.VoidType(), [I64]),
-    "PyEval_SaveThread": ir.FunctionType(I64, []),
-    "PyEval_RestoreThread": ir.FunctionType(ir.VoidType(), [I64]),
-    "PyErr_CheckSignals": ir.FunctionType(I32, []),
-    "PyTuple_Size": ir.FunctionType(I64, [I64]),
-    "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
-    "PyObject_Vectorcall": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
-    "PyObject_VectorcallMethod": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
-    "PyContextVar_Get": ir.FunctionType(I32, [I64, I64, WORDS]),
-}
-
-
-API = tuple(dict.fromkeys((*_SIGNATURES, *guard.API, *results.API, *procedure.API)))
-"""Functions of CPython and NumPy that the code calls, linked as `words.symbol` says."""
 
 
 def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item: int) -> None:
@@ -119,16 +104,12 @@ def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item
     state = _state(builder, builder.ptrtoint(words, I64), fields)
     total = builder.add(nargs, _size(builder, builder.ptrtoint(names, I64)))
     value = builder.call(hash_, [builder.inttoptr(state["kinds"], WORDS), args, total])
-    builder.ret(builder.inttoptr(_call(builder, "PyLong_FromLongLong", value), BYTES))
+    builder.ret(builder.inttoptr(call_api(builder, "PyLong_FromLongLong", value), BYTES))
 
     function, builder = _method(module, "jitrt_errors")
     state = _state(builder, builder.ptrtoint(function.args[0], I64), fields)
     value = builder.call(errors, [state["error_state"]])
-    builder.ret(builder.inttoptr(_call(builder, "PyLong_FromLongLong", value), BYTES))
-
-
-def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
-    return call_api(builder, name, _SIGNATURES[name], *args)
+    builder.ret(builder.inttoptr(call_api(builder, "PyLong_FromLongLong", value), BYTES))
 
 
 def _call_plain(builder: ir.IRBuilder, tally: ir.Value, *call: ir.Value) -> ir.Value:
@@ -137,7 +118,7 @@ def _call_plain(builder: ir.IRBuilder, tally: ir.Value, *call: ir.Value) -> ir.V
     depth = words["depth"]
     words.set("depth", builder.add(depth, word(1)))
     start = clock(builder)
-    result = _call(builder, "PyObject_Vectorcall", *call)
+    result = call_api(builder, "PyObject_Vectorcall", *call)
     ticks = builder.select(builder.icmp_signed("==", depth, word(0)), builder.sub(clock(builder), start), word(0))
     words.set("ticks", builder.add(words["ticks"], ticks))
     words.set("calls", builder.add(words["calls"], word(1)))
@@ -150,7 +131,7 @@ def _unless_handed_back(builder: ir.IRBuilder, state: Words, result: ir.Value, *
     found = variable(builder)
     builder.store(result, found)
     with builder.if_then(builder.icmp_signed("==", result, state["handed_back"]), likely=False):
-        _call(builder, "Py_DecRef", result)
+        call_api(builder, "Py_DecRef", result)
         builder.store(_call_plain(builder, state["tally"], state["function"], *call), found)
     return builder.load(found)
 
@@ -169,7 +150,7 @@ def _size(builder: ir.IRBuilder, names: ir.Value) -> ir.Value:
     """The number of keyword arguments, given the tuple of their names, or 0."""
     size = variable(builder)
     with builder.if_then(builder.icmp_signed("!=", names, word(0))):
-        builder.store(_call(builder, "PyTuple_Size", names), size)
+        builder.store(call_api(builder, "PyTuple_Size", names), size)
     return builder.load(size)
 
 
@@ -186,7 +167,7 @@ def _emit_errors(module: ir.Module, pointer: int) -> ir.Function:
     with builder.if_then(builder.icmp_signed("==", error_state, word(0))):
         builder.ret(word(0b1111))
     capsule, errors = variable(builder), variable(builder)
-    _call(builder, "PyContextVar_Get", error_state, word(0), capsule)
+    call_api(builder, "PyContextVar_Get", error_state, word(0), capsule)
     found = builder.load(capsule)
     with builder.if_then(builder.icmp_signed("!=", found, word(0))):
         mask = field(builder, field(builder, found, pointer), 0, I32)
@@ -194,7 +175,7 @@ def _emit_errors(module: ir.Module, pointer: int) -> ir.Function:
             bits = builder.and_(mask, ir.Constant(I32, 0b111 << 3 * k))
             watched = builder.zext(builder.icmp_signed("!=", bits, ir.Constant(I32, 0)), I64)
             builder.store(builder.or_(builder.load(errors), builder.shl(watched, word(k))), errors)
-        _call(builder, "Py_DecRef", found)
+        call_api(builder, "Py_DecRef", found)
     builder.ret(builder.load(errors))
     return function
 
@@ -220,7 +201,7 @@ def _emit_fits(module: ir.Module, match: ir.Function, formulas: ir.Function, dat
     require(builder.icmp_signed("==", keywords, table["keywords"]))
     expected = builder.inttoptr(table["names"], WORDS)
     with counted(builder, keywords) as k:
-        name = call_api(builder, "PyTuple_GetItem", ir.FunctionType(I64, [I64, I64]), names, k)
+        name = call_api(builder, "PyTuple_GetItem", names, k)
         require(builder.icmp_signed("==", name, builder.load(builder.gep(expected, [k]))))
     with counted(builder, table["fixed"]) as k:
         place, known = record(builder, builder.inttoptr(table["fixed_rows"], WORDS), k, FIXED)
@@ -276,10 +257,10 @@ def _emit_call(
             state.set("last", builder.ptrtoint(table, I64))
             held = Words(builder, TABLE, table)["held"]
             with counted(builder, held) as k:
-                _call(builder, "Py_IncRef", builder.load(builder.gep(values, [k])))
+                call_api(builder, "Py_IncRef", builder.load(builder.gep(values, [k])))
             result = builder.call(serve, [state.address, table, args, nargs, names, values, places])
             with counted(builder, held) as k:
-                _call(builder, "Py_DecRef", builder.load(builder.gep(values, [k])))
+                call_api(builder, "Py_DecRef", builder.load(builder.gep(values, [k])))
             with builder.if_then(builder.icmp_signed("!=", result, word(PASSED_ON)), likely=True):
                 return_(result)
             builder.store(word(0), following)  # what it was may be no table any more
@@ -326,7 +307,7 @@ def _emit_call(
         target = builder.gep(with_self, [builder.add(k, word(1))])
         builder.store(builder.load(builder.gep(args, [k])), target)
     count = builder.add(nargs, word(1))
-    result = _call(builder, "PyObject_VectorcallMethod", state["method"], with_self, count, names)
+    result = call_api(builder, "PyObject_VectorcallMethod", state["method"], with_self, count, names)
     return_(_unless_handed_back(builder, state, result, args, nargs, names))
 
 
@@ -353,7 +334,7 @@ class _Serve:
         with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
             with builder.if_then(builder.icmp_signed("==", plain, table["function"])):
                 call = self.args, self.nargs, self.names
-                result = _call(builder, "PyObject_Vectorcall", plain, *call)
+                result = call_api(builder, "PyObject_Vectorcall", plain, *call)
                 builder.ret(_unless_handed_back(builder, self.state, result, *call))
             self._return_plain(plain)
         with builder.if_then(builder.icmp_signed("!=", table["procedure"], word(0))):
@@ -444,9 +425,9 @@ class _Serve:
         releases = builder.icmp_signed("!=", self.table["release"], word(0))
         with builder.if_else(releases) as (released, held):
             with released:
-                thread = _call(builder, "PyEval_SaveThread")
+                thread = call_api(builder, "PyEval_SaveThread")
                 builder.store(builder.call(self.run, arguments), state)
-                _call(builder, "PyEval_RestoreThread", thread)
+                call_api(builder, "PyEval_RestoreThread", thread)
             with held:
                 builder.store(builder.call(self.run, arguments), state)
         return builder.load(state)
@@ -454,7 +435,7 @@ class _Serve:
     def _let_signals_in(self) -> None:
         """Run handlers of signals that have arrived; if one raises, the call ends."""
         builder = self.builder
-        signal = _call(builder, "PyErr_CheckSignals")
+        signal = call_api(builder, "PyErr_CheckSignals")
         with builder.if_then(builder.icmp_signed("!=", signal, ir.Constant(I32, 0)), likely=False):
             self.results.drop_outputs(self.table["outputs"])
             builder.ret(word(0))

@@ -11,7 +11,8 @@ import platform
 
 from llvmlite import ir
 
-from .words import BYTES, I32, I64, call_api, word
+from .api import call_api
+from .words import BYTES, I32, I64, word
 
 DIVIDE, OVER, UNDER, INVALID = 1, 2, 4, 8
 """``NPY_FPE_DIVIDEBYZERO`` and so on."""
@@ -22,14 +23,6 @@ NUMBERS = {"divide": DIVIDE, "over": OVER, "under": UNDER, "invalid": INVALID}
 _ALL = DIVIDE | OVER | UNDER | INVALID
 _MXCSR_FLAGS = 0x3F
 _C_FLAGS = 0x0F  # FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW of AArch64
-_SIGNATURES = {
-    "feclearexcept": ir.FunctionType(I32, [I32]),
-    "fetestexcept": ir.FunctionType(I32, [I32]),
-    "fegetexceptflag": ir.FunctionType(I32, [BYTES, I32]),
-    "fesetexceptflag": ir.FunctionType(I32, [BYTES, I32]),
-}
-API = tuple(_SIGNATURES)
-"""Functions of the C library's mathematics that the code calls."""
 
 _machine = platform.machine().lower()
 IS_X86 = _machine in ("x86_64", "amd64")
@@ -45,7 +38,7 @@ def clear_flags(builder: ir.IRBuilder) -> None:
         builder.store(kept, register)
         builder.call(_intrinsic(builder, "ldmxcsr"), [builder.bitcast(register, BYTES)])
     elif IS_KNOWN:
-        call_api(builder, "feclearexcept", _SIGNATURES["feclearexcept"], ir.Constant(I32, _C_FLAGS))
+        call_api(builder, "feclearexcept", ir.Constant(I32, _C_FLAGS))
 
 
 def raised_flags(builder: ir.IRBuilder) -> ir.Value:
@@ -55,7 +48,7 @@ def raised_flags(builder: ir.IRBuilder) -> ir.Value:
         raised = builder.zext(builder.load(_control_register(builder)), I64)
         return _renumbered(builder, raised, 2)
     if IS_KNOWN:
-        raised = call_api(builder, "fetestexcept", _SIGNATURES["fetestexcept"], ir.Constant(I32, _C_FLAGS))
+        raised = call_api(builder, "fetestexcept", ir.Constant(I32, _C_FLAGS))
         return _renumbered(builder, builder.zext(raised, I64), 1)
     return word(0)
 
@@ -102,7 +95,7 @@ def restore_flags(builder: ir.IRBuilder, kept: ir.Value, flags: int = _ALL) -> N
 
 
 def _call_on(builder: ir.IRBuilder, name: str, place: ir.Value, flags: int = _C_FLAGS) -> None:
-    call_api(builder, name, _SIGNATURES[name], builder.bitcast(place, BYTES), ir.Constant(I32, flags))
+    call_api(builder, name, builder.bitcast(place, BYTES), ir.Constant(I32, flags))
 
 
 def _renumbered(builder: ir.IRBuilder, raised: ir.Value, divide: int) -> ir.Value:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while, variable, word
+from .api import call_api
+from .words import I1, I32, I64, WORDS, counted, record, repeat_while, variable, word
 
 # What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype, or
 # one whose word under `DTYPE_MASK` is `dtype`, if that is not 0: unpickled arrays have dtypes of their own. `ndim`,
@@ -51,28 +52,6 @@ KINDS = ("array", "bool", "none", "str", "tuple", "list", "dict")
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x0003, 0x0100, 0x0400  # of NumPy's flags; contiguous in C or in Fortran order
 FLAGS = ALIGNED | WRITEABLE
 LAYOUT = FLAGS | CONTIGUOUS  # of arrays of any shape
-_SIGNATURES = {
-    "PyDict_GetItem": ir.FunctionType(I64, [I64, I64]),
-    "PyDict_Next": ir.FunctionType(I32, [I64, WORDS, WORDS, WORDS]),
-    "PyTuple_GetItem": ir.FunctionType(I64, [I64, I64]),
-    "PyList_GetItem": ir.FunctionType(I64, [I64, I64]),
-    "PyObject_Hash": ir.FunctionType(I64, [I64]),
-    "PyObject_Size": ir.FunctionType(I64, [I64]),
-    "PyObject_GenericGetDict": ir.FunctionType(I64, [I64, I64]),
-    "PyGC_Disable": ir.FunctionType(I32, []),
-    "PyGC_Enable": ir.FunctionType(I32, []),
-    "PyUnicode_Compare": ir.FunctionType(I32, [I64, I64]),
-    "PyErr_Clear": ir.FunctionType(ir.VoidType(), []),
-    "Py_DecRef": ir.FunctionType(ir.VoidType(), [I64]),
-    "PyLong_AsLongLongAndOverflow": ir.FunctionType(I64, [I64, I32.as_pointer()]),
-    "PyMem_RawRealloc": ir.FunctionType(I64, [I64, I64]),
-}
-API = tuple(_SIGNATURES)
-"""Functions of CPython that the code calls, linked as `words.symbol` says."""
-
-
-def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
-    return call_api(builder, name, _SIGNATURES[name], *args)
 
 
 def field(builder: ir.IRBuilder, value: ir.Value, offset: int, kind: ir.Type = I64) -> ir.Value:
@@ -139,7 +118,7 @@ class _Guard:
             with builder.if_then(self._is(row, "kind", NUMBERS)):
                 self._copy_list(value, row)
             with builder.if_then(self._is(row, "kind", CONTAINER)):
-                size = _call(builder, "PyObject_Size", value)
+                size = call_api(builder, "PyObject_Size", value)
                 self._require(builder.icmp_signed("==", size, row["ndim"]))
                 builder.store(word(0), builder.gep(self.positions, [k]))
                 with builder.if_then(builder.icmp_signed("!=", row["mask"], word(0))):
@@ -159,15 +138,15 @@ class _Guard:
             with elsewhere:
                 builder.store(word(0), found)
                 with builder.if_then(self._is(row, "source", LOOKED_UP)):
-                    builder.store(_call(builder, "PyDict_GetItem", base, key), found)
+                    builder.store(call_api(builder, "PyDict_GetItem", base, key), found)
                 with builder.if_then(self._is(row, "source", IN_CELL)):
                     builder.store(self._field(base, "cell"), found)
                 for source, name in ((IN_TUPLE, "PyTuple_GetItem"), (IN_LIST, "PyList_GetItem")):
                     with builder.if_then(self._is(row, "source", source)):
-                        builder.store(_call(builder, name, self._earlier(base), key), found)
+                        builder.store(call_api(builder, name, self._earlier(base), key), found)
                 with builder.if_then(self._is(row, "source", NEXT_IN_DICT)):
                     position = builder.gep(self.positions, [base])
-                    more = _call(builder, "PyDict_Next", self._earlier(base), position, self.name, found)
+                    more = call_api(builder, "PyDict_Next", self._earlier(base), position, self.name, found)
                     self._require(builder.icmp_signed("!=", more, ir.Constant(I32, 0)))
                     self._require_name(builder.load(self.name), row)
                 with builder.if_then(self._is(row, "source", OWN_DICT)):
@@ -195,16 +174,16 @@ class _Guard:
         It may have to be made. Garbage is collected later then: finalizers are Python code.
         """
         builder = self.builder
-        collects = _call(builder, "PyGC_Disable")
-        attributes = _call(builder, "PyObject_GenericGetDict", value, word(0))
+        collects = call_api(builder, "PyGC_Disable")
+        attributes = call_api(builder, "PyObject_GenericGetDict", value, word(0))
         with builder.if_then(builder.icmp_signed("!=", collects, ir.Constant(I32, 0)), likely=True):
-            _call(builder, "PyGC_Enable")
+            call_api(builder, "PyGC_Enable")
         builder.store(attributes, self.found)
         with builder.if_else(builder.icmp_signed("!=", attributes, word(0)), likely=True) as (there, failed):
             with there:
-                _call(builder, "Py_DecRef", attributes)
+                call_api(builder, "Py_DecRef", attributes)
             with failed:
-                _call(builder, "PyErr_Clear")
+                call_api(builder, "PyErr_Clear")
 
     def _require_name(self, name: ir.Value, row: dict[str, ir.Value]) -> None:
         """Go on if `name` is the key of `row`, or both are strings and equal: not all keys of dicts are interned."""
@@ -215,7 +194,7 @@ class _Guard:
 
     def _require_equal(self, one: ir.Value, other: ir.Value) -> None:
         """Go on if two strings are equal."""
-        compared = _call(self.builder, "PyUnicode_Compare", one, other)
+        compared = call_api(self.builder, "PyUnicode_Compare", one, other)
         self._require(self.builder.icmp_signed("==", compared, ir.Constant(I32, 0)))
 
     def _require_another(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
@@ -270,18 +249,18 @@ class _Guard:
     def _copy_list(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
         memory, extent = (builder.inttoptr(row[name], WORDS) for name in ("slot", "shape"))
-        room, count = builder.gep(extent, [word(1)]), _call(builder, "PyObject_Size", value)
+        room, count = builder.gep(extent, [word(1)]), call_api(builder, "PyObject_Size", value)
         self._require(builder.icmp_signed("!=", count, word(0)))  # nothing is known of its elements
         with builder.if_then(builder.icmp_signed(">", count, builder.load(room)), likely=False):
             more = builder.add(builder.add(count, builder.lshr(count, word(3))), word(16))
-            found = _call(builder, "PyMem_RawRealloc", builder.load(memory), builder.mul(more, word(8)))
+            found = call_api(builder, "PyMem_RawRealloc", builder.load(memory), builder.mul(more, word(8)))
             self._require(builder.icmp_signed("!=", found, word(0)))
             builder.store(found, memory)
             builder.store(more, room)
         builder.store(count, extent)
         target, is_float = builder.inttoptr(builder.load(memory), WORDS), self._is(row, "words", 1)
         with counted(builder, count) as k:
-            item = _call(builder, "PyList_GetItem", value, k)
+            item = call_api(builder, "PyList_GetItem", value, k)
             self._require(builder.icmp_signed("==", self._field(item, "type"), row["descr"]))
             with builder.if_else(is_float) as (copied, converted):
                 with copied:
@@ -294,7 +273,7 @@ class _Guard:
         builder = self.builder
         builder.store(word(0), self.overflow)
         low = builder.bitcast(self.overflow, I32.as_pointer())
-        converted = _call(builder, "PyLong_AsLongLongAndOverflow", value, low)
+        converted = call_api(builder, "PyLong_AsLongLongAndOverflow", value, low)
         self._require(builder.icmp_signed("==", builder.load(self.overflow), word(0)))
         return converted
 
@@ -361,9 +340,9 @@ def emit_hash(module: ir.Module, fields: dict[str, int]) -> ir.Function:
                 with builder.if_then(is_any("bool", "none")):
                     mix(value)
                 with builder.if_then(is_any("str")):
-                    mix(_call(builder, "PyObject_Hash", value))
+                    mix(call_api(builder, "PyObject_Hash", value))
                 with builder.if_then(is_any("tuple", "list", "dict")):
-                    mix(_call(builder, "PyObject_Size", value))
+                    mix(call_api(builder, "PyObject_Size", value))
 
     repeat_while(builder, lambda: builder.icmp_signed("<", builder.load(number), count), one)
     builder.ret(builder.load(total))

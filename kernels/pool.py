@@ -31,8 +31,9 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from .api import call_api
 from .floatflags import clear_flags, raised_flags
-from .words import I1, I32, I64, WORDS, call_api, clock, repeat_while, variable, word
+from .words import I1, I32, I64, WORDS, clock, repeat_while, variable, word
 
 MOST_WORKERS = 64
 # Words of the process: the number of threads that it allows, the address of the pool (0 before there is one), whether
@@ -50,15 +51,6 @@ _SPINS = 2000  # turns before a worker goes to sleep: some 50 µs
 _MOST_PENANCE = 32  # times as long as help has cost, jobs are run without it
 _MOST_TICKS = 1 << 31  # of them in a row, a second at most: the process may have been stopped meanwhile
 _PATIENCE = 200  # turns of waiting for a worker before the caller lets other threads run: it may sit on their processor
-_SIGNATURES = {
-    "PyThread_acquire_lock": ir.FunctionType(I32, [I64, I32]),
-    "PyThread_release_lock": ir.FunctionType(ir.VoidType(), [I64]),
-    "yield_processor": ir.FunctionType(I32, []),
-}
-
-
-API = tuple(_SIGNATURES)
-"""Functions of CPython and the system that the code calls; they are linked under the name that `words.symbol` gives."""
 
 
 def emit_pool(module: ir.Module, run_piece: ir.Function) -> ir.Function:
@@ -157,7 +149,7 @@ def _emit_worker(module: ir.Module, take: ir.Function) -> None:
             builder.cbranch(builder.icmp_signed("==", sleeping, word(1)), blocks["awake"], blocks["wait"])
     builder.branch(blocks["wait"])
     builder.position_at_end(blocks["wait"])
-    _call(builder, "PyThread_acquire_lock", lock, ir.Constant(I32, 1))
+    call_api(builder, "PyThread_acquire_lock", lock, ir.Constant(I32, 1))
     builder.branch(blocks["awake"])
     builder.position_at_end(blocks["awake"])
     builder.store(word(0), idle_turns)
@@ -194,7 +186,7 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
         sleeper = builder.gep(pool, [builder.add(word(SLEEPERS), builder.mul(k, word(LINE)))])
         was_asleep = builder.atomic_rmw("xchg", sleeper, word(0), "seq_cst")
         with builder.if_then(builder.icmp_signed("==", was_asleep, word(1))):
-            _call(builder, "PyThread_release_lock", builder.load(builder.gep(sleeper, [word(1)])))
+            call_api(builder, "PyThread_release_lock", builder.load(builder.gep(sleeper, [word(1)])))
 
     _for(builder, helpers, wake)
     begun = clock(builder)
@@ -244,7 +236,7 @@ def _wait(builder: ir.IRBuilder, waited: ir.Value) -> None:
     turns = builder.add(builder.load(waited), word(1))
     builder.store(turns, waited)
     with builder.if_then(builder.icmp_signed(">", turns, word(_PATIENCE))):
-        _call(builder, "yield_processor")
+        call_api(builder, "yield_processor")
 
 
 def _pause(builder: ir.IRBuilder) -> None:
@@ -257,7 +249,3 @@ def _pause(builder: ir.IRBuilder) -> None:
     elif machine in ("aarch64", "arm64"):
         hint = builder.module.declare_intrinsic("llvm.aarch64.hint", (), ir.FunctionType(ir.VoidType(), [I32]))
         builder.call(hint, [ir.Constant(I32, 1)])  # yield
-
-
-def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
-    return call_api(builder, name, _SIGNATURES[name], *args)

@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from .api import call_api
 from .guard import field
 from .pool import PROCESS
 from .results import emit_set
-from .words import BYTES, I32, I64, WORDS, Words, call_api, counted, record, variable, word
+from .words import BYTES, I32, I64, WORDS, Words, counted, record, variable, word
 
 PASSED_ON = 1  # no address of an object
 MOST_INTEGER = 1 << 53  # in amount, of an argument
@@ -38,30 +39,6 @@ STORED = ("way", "flag", "how", "row", "key", "value", "made")
 GENERATOR = ("acquire", "release", "waits_not", "acquired", "state", "spare", "nbytes")
 
 _ENTRY = ir.FunctionType(I64, [WORDS, WORDS, WORDS]).as_pointer()
-_SIGNATURES = {
-    "Py_IncRef": ir.FunctionType(ir.VoidType(), [I64]),
-    "Py_DecRef": ir.FunctionType(ir.VoidType(), [I64]),
-    "PyEval_SaveThread": ir.FunctionType(I64, []),
-    "PyEval_RestoreThread": ir.FunctionType(ir.VoidType(), [I64]),
-    "PyTuple_New": ir.FunctionType(I64, [I64]),
-    "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyList_New": ir.FunctionType(I64, [I64]),
-    "PyList_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyDict_New": ir.FunctionType(I64, []),
-    "PyDict_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyObject_Vectorcall": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
-    "PyBool_FromLong": ir.FunctionType(I64, [I64]),
-    "PyFloat_FromDouble": ir.FunctionType(I64, [ir.DoubleType()]),
-    "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
-    "PyArray_Empty": ir.FunctionType(I64, [I32, I64, I64, I32]),
-    "PyArray_Return": ir.FunctionType(I64, [I64]),
-}
-API = tuple(_SIGNATURES)
-"""Functions of CPython and NumPy that the code calls, linked as `words.symbol` says."""
-
-
-def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
-    return call_api(builder, name, _SIGNATURES[name], *args)
 
 
 def emit_procedure_call(
@@ -109,27 +86,26 @@ def emit_procedure_call(
     with builder.if_then(draws):
         generator = _generator(builder, table)
         without_waiting = builder.inttoptr(generator["waits_not"], WORDS)
-        answer = _call(builder, "PyObject_Vectorcall", generator["acquire"], without_waiting, word(1), word(0))
+        answer = call_api(builder, "PyObject_Vectorcall", generator["acquire"], without_waiting, word(1), word(0))
         with builder.if_then(builder.icmp_signed("==", answer, word(0)), likely=False):
             builder.ret(word(0))
-        _call(builder, "Py_DecRef", answer)
+        call_api(builder, "Py_DecRef", answer)
         require(builder.icmp_signed("==", answer, generator["acquired"]))  # else another thread draws
         _copy(builder, generator["spare"], generator["state"], generator["nbytes"])
     table.set("busy", word(1))
     entry = builder.inttoptr(table["procedure"], _ENTRY)
     given = [builder.inttoptr(table[name], WORDS) for name in ("argument_words", "workspace", "result_words")]
-    thread = _call(builder, "PyEval_SaveThread")
+    thread = call_api(builder, "PyEval_SaveThread")
     builder.store(watched, builder.gep(given[0], [word(WATCHED)]))
     status = builder.call(entry, given)
-    _call(builder, "PyEval_RestoreThread", thread)
+    call_api(builder, "PyEval_RestoreThread", thread)
     with builder.if_then(draws):
         generator = _generator(builder, table)
         with builder.if_then(builder.icmp_signed("!=", status, word(0)), likely=False):
             _copy(builder, generator["state"], generator["spare"], generator["nbytes"])
         nothing = builder.inttoptr(word(0), WORDS)
-        _call(
-            builder, "Py_DecRef", _call(builder, "PyObject_Vectorcall", generator["release"], nothing, word(0), word(0))
-        )
+        given_back = call_api(builder, "PyObject_Vectorcall", generator["release"], nothing, word(0), word(0))
+        call_api(builder, "Py_DecRef", given_back)
     results = given[2]
     require(builder.icmp_signed("==", status, word(0)))
     # The row of what it has returned, which depends on where.
@@ -184,10 +160,10 @@ def _store(
     with counted(builder, table["stores"]) as k:
         value = builder.load(made_of(k))
         with builder.if_then(builder.icmp_signed("!=", value, word(0))):
-            _call(builder, "Py_DecRef", value)
+            call_api(builder, "Py_DecRef", value)
     with builder.if_then(builder.icmp_signed("!=", builder.load(failed), word(0)), likely=False):
         with builder.if_then(builder.icmp_signed("!=", builder.load(result), word(0))):
-            _call(builder, "Py_DecRef", builder.load(result))
+            call_api(builder, "Py_DecRef", builder.load(result))
         builder.store(word(0), result)
 
 
@@ -220,46 +196,46 @@ def emit_returned(module: ir.Module, data: int) -> ir.Function:
 
     with builder.if_then(kind_is(OBJECT)):
         builder.store(row["at"], made)
-        _call(builder, "Py_IncRef", row["at"])
+        call_api(builder, "Py_IncRef", row["at"])
     with builder.if_then(kind_is(GIVEN)):
         given = builder.load(builder.gep(words, [row["at"]]))
         builder.store(given, made)
-        _call(builder, "Py_IncRef", given)
+        call_api(builder, "Py_IncRef", given)
     with builder.if_then(kind_is(CALLED)):
-        builder.store(_call(builder, "PyObject_Vectorcall", row["at"], args, nargs, word(0)), made)
+        builder.store(call_api(builder, "PyObject_Vectorcall", row["at"], args, nargs, word(0)), made)
     for number, new, set_item in ((TUPLE, "PyTuple_New", "PyTuple_SetItem"), (LIST, "PyList_New", "PyList_SetItem")):
         with builder.if_then(kind_is(number)):
-            several = _call(builder, new, row["ndim"])
+            several = call_api(builder, new, row["ndim"])
             builder.store(several, made)
             with builder.if_then(builder.icmp_signed("!=", several, word(0))), counted(builder, row["ndim"]) as j:
                 item = builder.call(function, [rows, builder.add(row["at"], j), args, nargs, words, results])
                 _unless_failed(builder, builder.icmp_signed("==", item, word(0)), several)
-                _call(builder, set_item, several, j, item)  # which takes the reference
+                call_api(builder, set_item, several, j, item)  # which takes the reference
     with builder.if_then(kind_is(DICT)):
-        several = _call(builder, "PyDict_New")
+        several = call_api(builder, "PyDict_New")
         builder.store(several, made)
         with builder.if_then(builder.icmp_signed("!=", several, word(0))), counted(builder, row["ndim"]) as j:
             key = builder.load(builder.gep(builder.inttoptr(row["descr"], WORDS), [j]))
             item = builder.call(function, [rows, builder.add(row["at"], j), args, nargs, words, results])
             _unless_failed(builder, builder.icmp_signed("==", item, word(0)), several)
-            failed = _call(builder, "PyDict_SetItem", several, key, item)
-            _call(builder, "Py_DecRef", item)
+            failed = call_api(builder, "PyDict_SetItem", several, key, item)
+            call_api(builder, "Py_DecRef", item)
             _unless_failed(builder, builder.icmp_signed("!=", failed, ir.Constant(I32, 0)), several)
     # Of a row of another kind `at` is no number of a result.
     at = builder.select(builder.icmp_signed("<", row["kind"], word(FLOAT)), word(0), row["at"])
     place = builder.gep(results, [at])
     value = builder.load(place)
     with builder.if_then(kind_is(FLOAT)):
-        builder.store(_call(builder, "PyFloat_FromDouble", builder.bitcast(value, ir.DoubleType())), made)
+        builder.store(call_api(builder, "PyFloat_FromDouble", builder.bitcast(value, ir.DoubleType())), made)
     with builder.if_then(kind_is(INTEGER)):
-        builder.store(_call(builder, "PyLong_FromLongLong", value), made)
+        builder.store(call_api(builder, "PyLong_FromLongLong", value), made)
     with builder.if_then(kind_is(BOOLEAN)):
-        builder.store(_call(builder, "PyBool_FromLong", value), made)
+        builder.store(call_api(builder, "PyBool_FromLong", value), made)
     with builder.if_then(builder.icmp_signed(">=", builder.load(kind), word(SCALAR))):
         extents = builder.gep(place, [word(1)])
-        _call(builder, "Py_IncRef", row["descr"])  # PyArray_Empty takes a reference away
+        call_api(builder, "Py_IncRef", row["descr"])  # PyArray_Empty takes a reference away
         ndim, order = builder.trunc(row["ndim"], I32), ir.Constant(I32, 0)
-        array = _call(builder, "PyArray_Empty", ndim, builder.ptrtoint(extents, I64), row["descr"], order)
+        array = call_api(builder, "PyArray_Empty", ndim, builder.ptrtoint(extents, I64), row["descr"], order)
         builder.store(array, made)
         with builder.if_then(builder.icmp_signed("!=", array, word(0)), likely=True):
             nbytes = variable(builder)
@@ -270,7 +246,7 @@ def emit_returned(module: ir.Module, data: int) -> ir.Function:
             source = builder.select(kind_is(SCALAR), builder.ptrtoint(place, I64), value)
             _copy(builder, field(builder, array, data), source, builder.load(nbytes))
             with builder.if_then(kind_is(SCALAR)):
-                builder.store(_call(builder, "PyArray_Return", array), made)
+                builder.store(call_api(builder, "PyArray_Return", array), made)
     builder.ret(builder.load(made))
     return function
 
@@ -278,7 +254,7 @@ def emit_returned(module: ir.Module, data: int) -> ir.Function:
 def _unless_failed(builder: ir.IRBuilder, failed: ir.Value, several: ir.Value) -> None:
     """Give up what holds others where one of them cannot be made."""
     with builder.if_then(failed, likely=False):
-        _call(builder, "Py_DecRef", several)
+        call_api(builder, "Py_DecRef", several)
         builder.ret(word(0))
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from .api import call_api
 from .guard import field
-from .words import I32, I64, WORDS, Words, call_api, counted, record, variable, word
+from .words import I32, I64, WORDS, Words, counted, record, variable, word
 
 # An array to allocate; `large` asks for memory from the handler.
 OUTPUT = ("descr", "ndim", "shape", "place", "large", "fortran")
@@ -26,32 +27,6 @@ STORE = ("how", "row", "key", "first", "count")
 SET, ATTRIBUTE, APPEND, REPLACE, EXTEND = range(5)
 
 F64, I8 = ir.DoubleType(), ir.IntType(8)
-_SIGNATURES = {
-    "Py_IncRef": ir.FunctionType(ir.VoidType(), [I64]),
-    "Py_DecRef": ir.FunctionType(ir.VoidType(), [I64]),
-    "PyObject_CallOneArg": ir.FunctionType(I64, [I64, I64]),
-    "PyTuple_New": ir.FunctionType(I64, [I64]),
-    "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyDict_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyObject_GenericSetAttr": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyList_New": ir.FunctionType(I64, [I64]),
-    "PyList_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyList_Append": ir.FunctionType(I32, [I64, I64]),
-    "PyList_SetSlice": ir.FunctionType(I32, [I64, I64, I64, I64]),
-    "PyBool_FromLong": ir.FunctionType(I64, [I64]),
-    "PyFloat_FromDouble": ir.FunctionType(I64, [F64]),
-    "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
-    "PyArray_Empty": ir.FunctionType(I64, [I32, I64, I64, I32]),
-    "PyDataMem_SetHandler": ir.FunctionType(I64, [I64]),
-    "PyArray_Return": ir.FunctionType(I64, [I64]),
-    "PyArray_CopyInto": ir.FunctionType(I32, [I64, I64]),
-}
-API = tuple(_SIGNATURES)
-"""Functions of CPython and NumPy that the code calls, linked as `words.symbol` says."""
-
-
-def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
-    return call_api(builder, name, _SIGNATURES[name], *args)
 
 
 class Results:
@@ -80,15 +55,15 @@ class Results:
         with counted(builder, table["outputs"]) as k:
             descr, ndim, shape, place, large, fortran = record(builder, rows, k, OUTPUT)
             large = builder.icmp_signed("!=", large, word(0))
-            _call(builder, "Py_IncRef", descr)  # PyArray_Empty takes a reference away
+            call_api(builder, "Py_IncRef", descr)  # PyArray_Empty takes a reference away
             with builder.if_then(large):
-                builder.store(_call(builder, "PyDataMem_SetHandler", table["handler"]), ordinary)
+                builder.store(call_api(builder, "PyDataMem_SetHandler", table["handler"]), ordinary)
             order = builder.trunc(fortran, I32)
-            array = _call(builder, "PyArray_Empty", builder.trunc(ndim, I32), shape, descr, order)
+            array = call_api(builder, "PyArray_Empty", builder.trunc(ndim, I32), shape, descr, order)
             with builder.if_then(large):
                 handler = builder.load(ordinary)
-                _call(builder, "Py_DecRef", _call(builder, "PyDataMem_SetHandler", handler))
-                _call(builder, "Py_DecRef", handler)
+                call_api(builder, "Py_DecRef", call_api(builder, "PyDataMem_SetHandler", handler))
+                call_api(builder, "Py_DecRef", handler)
             with builder.if_then(builder.icmp_signed("==", array, word(0)), likely=False):
                 self.drop_outputs(k)
                 builder.ret(word(0))  # MemoryError is set
@@ -100,7 +75,7 @@ class Results:
         rows = builder.inttoptr(self.table["output_rows"], WORDS)
         with counted(builder, count) as k:
             place = record(builder, rows, k, OUTPUT)[OUTPUT.index("place")]
-            _call(builder, "Py_DecRef", builder.load(builder.gep(self.places, [place])))
+            call_api(builder, "Py_DecRef", builder.load(builder.gep(self.places, [place])))
         self.table.set("busy", word(0))
 
     def write_back(self) -> None:
@@ -109,7 +84,7 @@ class Results:
         with counted(builder, table["written"]) as k:
             places = record(builder, builder.inttoptr(table["written_rows"], WORDS), k, WRITTEN)
             arrays = [builder.load(builder.gep(self.places, [place])) for place in places]
-            failed = builder.icmp_signed("!=", _call(builder, "PyArray_CopyInto", *arrays), ir.Constant(I32, 0))
+            failed = builder.icmp_signed("!=", call_api(builder, "PyArray_CopyInto", *arrays), ir.Constant(I32, 0))
             with builder.if_then(failed, likely=False):
                 self.drop_outputs(table["outputs"])
                 builder.ret(word(0))
@@ -122,15 +97,15 @@ class Results:
             with one:
                 builder.store(self._result(rows, word(0)), result)
             with several:
-                made = _call(builder, "PyTuple_New", table["results"])
+                made = call_api(builder, "PyTuple_New", table["results"])
                 builder.store(made, result)
                 with counted(builder, table["results"]) as k:
                     whole = builder.load(result)  # until a part of it cannot be made: MemoryError is set then
                     with builder.if_then(builder.icmp_signed("!=", whole, word(0))):
                         part = self._result(rows, k)
-                        _call(builder, "PyTuple_SetItem", whole, k, part)
+                        call_api(builder, "PyTuple_SetItem", whole, k, part)
                         with builder.if_then(builder.icmp_signed("==", part, word(0)), likely=False):
-                            _call(builder, "Py_DecRef", whole)
+                            call_api(builder, "Py_DecRef", whole)
                             builder.store(word(0), result)
         with builder.if_then(builder.icmp_signed("!=", table["stores"], word(0))):
             self._store(result)
@@ -138,8 +113,8 @@ class Results:
         maker, given = table["maker"], builder.load(result)
         has_both = builder.and_(builder.icmp_signed("!=", maker, word(0)), builder.icmp_signed("!=", given, word(0)))
         with builder.if_then(has_both):
-            builder.store(_call(builder, "PyObject_CallOneArg", maker, given), result)
-            _call(builder, "Py_DecRef", given)
+            builder.store(call_api(builder, "PyObject_CallOneArg", maker, given), result)
+            call_api(builder, "Py_DecRef", given)
         builder.ret(builder.load(result))
 
     def _store(self, result: ir.Value) -> None:
@@ -161,11 +136,11 @@ class Results:
         with counted(builder, table["stored"]) as k:
             value = builder.load(builder.gep(self.places, [builder.add(place, k)]))
             with builder.if_then(builder.icmp_signed("!=", value, word(0))):
-                _call(builder, "Py_DecRef", value)
+                call_api(builder, "Py_DecRef", value)
         given = builder.load(result)
         with builder.if_then(builder.icmp_signed("!=", builder.load(failed), word(0)), likely=False):
             with builder.if_then(builder.icmp_signed("!=", given, word(0))):
-                _call(builder, "Py_DecRef", given)
+                call_api(builder, "Py_DecRef", given)
             builder.store(word(0), result)
 
     def _store_one(self, row: dict[str, ir.Value], failed: ir.Value) -> None:
@@ -184,17 +159,17 @@ class Results:
 
         emit_set(builder, row["how"], container, row["key"], value(word(0)), failed)
         with builder.if_then(does(APPEND)), counted(builder, row["count"]) as k:
-            note(_call(builder, "PyList_Append", container, value(k)))
+            note(call_api(builder, "PyList_Append", container, value(k)))
         with builder.if_then(does(REPLACE)):
-            items = _call(builder, "PyList_New", row["count"])
+            items = call_api(builder, "PyList_New", row["count"])
             with builder.if_else(builder.icmp_signed("!=", items, word(0)), likely=True) as (made, missing):
                 with made:
                     with counted(builder, row["count"]) as k:
                         item = value(k)
-                        _call(builder, "Py_IncRef", item)
-                        _call(builder, "PyList_SetItem", items, k, item)
-                    note(_call(builder, "PyList_SetSlice", container, word(0), word((1 << 63) - 1), items))
-                    _call(builder, "Py_DecRef", items)
+                        call_api(builder, "Py_IncRef", item)
+                        call_api(builder, "PyList_SetItem", items, k, item)
+                    note(call_api(builder, "PyList_SetSlice", container, word(0), word((1 << 63) - 1), items))
+                    call_api(builder, "Py_DecRef", items)
                 with missing:
                     builder.store(word(1), failed)
 
@@ -211,7 +186,7 @@ class Results:
         with builder.if_then(builder.icmp_signed("==", kind, word(GIVEN))):
             builder.store(builder.load(builder.gep(self.values, [place])), result)
         with builder.if_then(builder.icmp_signed("<", kind, word(FLOAT))):
-            _call(builder, "Py_IncRef", builder.load(result))
+            call_api(builder, "Py_IncRef", builder.load(result))
         for number, type_, make in (
             (FLOAT, F64, "PyFloat_FromDouble"),
             (INTEGER, I64, "PyLong_FromLongLong"),
@@ -221,9 +196,9 @@ class Results:
                 data = field(builder, builder.load(result), self.data)
                 value = builder.load(builder.inttoptr(data, type_.as_pointer()))
                 value = builder.zext(value, I64) if type_ is I8 else value
-                builder.store(_call(builder, make, value), result)
+                builder.store(call_api(builder, make, value), result)
         with builder.if_then(builder.icmp_signed("==", kind, word(SCALAR))):
-            builder.store(_call(builder, "PyArray_Return", builder.load(result)), result)
+            builder.store(call_api(builder, "PyArray_Return", builder.load(result)), result)
         return builder.load(result)
 
 
@@ -238,6 +213,6 @@ def emit_set(
         (EXTEND, "PyList_SetSlice", (end, end, value)),
     ):
         with builder.if_then(builder.icmp_signed("==", how, word(number))):
-            status = _call(builder, name, container, *args)
+            status = call_api(builder, name, container, *args)
             with builder.if_then(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), likely=False):
                 builder.store(word(1), failed)

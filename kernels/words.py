@@ -24,13 +24,6 @@ def symbol(name: str) -> str:
     return f"jitrt.api.{name}"
 
 
-def call_api(builder: ir.IRBuilder, name: str, signature: ir.FunctionType, *args: ir.Value) -> ir.Value:
-    """A call of a function of CPython, NumPy or the system."""
-    module = builder.module
-    function = module.globals.get(symbol(name)) or ir.Function(module, signature, symbol(name))
-    return builder.call(function, args)
-
-
 def variable(builder: ir.IRBuilder, first: int = 0) -> ir.Value:
     """A local word, which is `first` now."""
     with builder.goto_entry_block():

@@ -19,7 +19,8 @@ import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from ..base.once import once
-from ..kernels import allocator, block, entry, floatflags, pool
+from ..kernels import floatflags
+from ..kernels.api import C_LIBRARY, MATHEMATICS, PYTHON
 from ..values.attributes import slots_of
 
 _SEARCHED_WORDS = 16  # of an object's memory
@@ -208,18 +209,17 @@ def _find(value: object, word: int) -> int | None:
 @once
 def api() -> dict[str, int]:
     """Addresses of the functions of CPython, NumPy and the system that native code calls."""
-    python = {name for name in (*entry.API, *block.API, *pool.API) if name.startswith("Py") and name not in _NUMPY_API}
-    found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in python}
+    found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in PYTHON.keys() - _NUMPY_API.keys()}
     found["yield_processor"] = _address_of(_yield_processor())
     library = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
-    for name in allocator.API:
+    for name in C_LIBRARY:
         # What a system does not have is only an advice; any function that takes as little harm will do.
         found[name] = _address_of(getattr(library, name, None) or library.abs)
     if not floatflags.IS_X86 and floatflags.IS_KNOWN:
         from ctypes.util import find_library
 
         mathematics = ctypes.CDLL(find_library("m"))
-        found |= {name: _address_of(getattr(mathematics, name)) for name in floatflags.API}
+        found |= {name: _address_of(getattr(mathematics, name)) for name in MATHEMATICS}
     table = ctypes.cast(_capsule_pointer(_multiarray_umath._ARRAY_API), ctypes.POINTER(ctypes.c_void_p))
     return found | {name: int(table[place] or 0) for name, place in _NUMPY_API.items()}
 
