@@ -197,10 +197,6 @@ def _complex_multiply(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir
     return _pair(builder, builder.fsub(builder.fmul(a, c), bd), builder.fadd(builder.fmul(a, d), bc))
 
 
-def _complex_square(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Value:
-    return _complex_multiply(builder, dtype, x, x)
-
-
 def _complex_reciprocal(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Value:
     """Smith's algorithm (1962)."""
     real, imag = _parts(builder, x)
@@ -260,7 +256,7 @@ _EMITTERS: dict[tuple[str, str], Callable[..., ir.Value]] = {
     ("degrees", "f"): _float_degrees,
     ("rad2deg", "f"): _float_degrees,
     ("multiply", "c"): _complex_multiply,
-    ("square", "c"): _complex_square,
+    ("square", "c"): lambda builder, dtype, x: _complex_multiply(builder, dtype, x, x),
     ("divide", "c"): _complex_divide,
     ("reciprocal", "c"): _complex_reciprocal,
     ("remainder", "m"): _timedelta_remainder,

@@ -207,8 +207,9 @@ def close(
     order = in_order(roots, outside.union(parameters))
     kept = [n for n in order if n in outside]
     level = height([n for n in order if n not in outside])
-    inputs = [_input(k, n.type, level) for k, n in enumerate((*parameters, *kept))]
-    renamed = dict(zip((*parameters, *kept), inputs))
+    outer = (*parameters, *kept)
+    inputs = [Node(INPUT, (), b.params(index=k, height=level), n.type) for k, n in enumerate(outer)]
+    renamed = dict(zip(outer, inputs))
     copies = 0
     for node in order:
         if node in renamed:
@@ -219,10 +220,6 @@ def close(
             params = b.params(number=-copies)
         renamed[node] = Node(node.op, tuple(renamed[a] for a in node.args), params, node.type)
     return Closed(tuple(Graph(tuple(inputs), tuple(renamed[n] for n in group)) for group in outputs), tuple(kept))
-
-
-def _input(index: int, type_: ArrayType, level: int) -> Node:
-    return Node(INPUT, (), b.params(index=index, height=level), type_)
 
 
 def in_order(roots: Sequence[Node], ends: Container[Node]) -> list[Node]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -87,11 +89,13 @@ class _Searches:
     def _prepare(self) -> None:
         """Problems and a state as the interpreter, or compiled code, likes them."""
         columns = (self.size, self.sections.first, self.sections.end, self.starts, self.near)
-        convert = _as_array if self.is_compiled else list
+        convert: Callable[[Sequence[int]], Any] = list
+        if self.is_compiled:
+            convert = partial(np.array, dtype=np.int64)
         shared = [convert(column) for column in columns]
         self.problems = [packing.Problem(*shared, convert(rank)) for rank in self.ranks]
-        make = _zero_array if self.is_compiled else _zero_list
-        self.state = packing.new_state(len(self.size), self.sections.count, len(self.near), make)
+        zeros = lambda length: convert([0] * length)  # noqa: E731
+        self.state = packing.new_state(len(self.size), self.sections.count, len(self.near), zeros)
 
     def run(self, order: int, capacity: int, steps: int) -> tuple[int, list[int]]:
         """The outcome of a search of at most so many steps, fewer if time is short, and the offsets."""
@@ -118,15 +122,3 @@ class _Searches:
         self._prepare()
         packing.compiled()(self.problems[0], self.state, 0, 0)
         self.rate = _COMPILED_RATE / len(self.size)
-
-
-def _as_array(values: Sequence[int]) -> np.ndarray:
-    return np.array(values, np.int64)
-
-
-def _zero_array(length: int) -> np.ndarray:
-    return np.zeros(length, np.int64)
-
-
-def _zero_list(length: int) -> list[int]:
-    return [0] * length

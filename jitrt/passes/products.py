@@ -50,10 +50,6 @@ def _decisive(graph: Graph) -> set[Node]:
     """Values whose last places decide more than last places of others."""
     found: set[Node] = set()
     for n in reversed(graph.nodes()):
-        if n in found or _decides(n):
+        if n in found or n.op.jumps or (n.op.ufunc is None and n.dtype.kind not in "fc"):
             found.update(a for a in n.args if a.dtype.kind in "fc")
     return found
-
-
-def _decides(n: Node) -> bool:
-    return n.op.jumps or (n.op.ufunc is None and n.dtype.kind not in "fc")

@@ -40,7 +40,7 @@ def compute_at(fusion: Fusion, producer: Tensor, consumer: Tensor, position: int
         raise ScheduleError(f"{consumer.name} does not depend on {producer.name}")
     position = _normalised(consumer, position)
     selected = _selected(producer, consumer)
-    before = _snapshot(fusion)
+    before = [(t, t.domain, t.position) for t in fusion.tensors]
     try:
         positions = propagate(fusion, consumer, position, selected)
         for tensor in reversed(fusion.tensors):
@@ -215,10 +215,6 @@ def _compute_with(fusion: Fusion, tensor: Tensor, consumer: Tensor, limit: int) 
             return True
         tensor.first_use = None
     return False
-
-
-def _snapshot(fusion: Fusion) -> list[tuple[Tensor, Domain, int]]:
-    return [(t, t.domain, t.position) for t in fusion.tensors]
 
 
 def _restore(snapshot: list[tuple[Tensor, Domain, int]]) -> None:

@@ -117,10 +117,6 @@ def _fill_function(value: types.FunctionType, code: Code, parts: Sequence[Any]) 
     return value
 
 
-def _proxy(shown: Any) -> types.MappingProxyType:
-    return types.MappingProxyType(shown)
-
-
 def _partial(function: Any, args: tuple, kwargs: dict[str, Any]) -> functools.partial:
     made = functools.partial(function)
     made.__setstate__((function, args, kwargs, None))  # type: ignore[attr-defined]  # the dict itself, and no copy
@@ -159,7 +155,12 @@ METHOD = Kind(
 """Of an object or a class that has it under its name."""
 
 PROXY = Kind(
-    "mapping proxy", lambda v: (None, parts_of(v)), None, lambda _, what, parts: _proxy(*parts), None, (Parts,)
+    "mapping proxy",
+    lambda v: (None, parts_of(v)),
+    None,
+    lambda _, what, parts: types.MappingProxyType(*parts),
+    None,
+    (Parts,),
 )
 """Of which the dict that it shows is a part."""
 

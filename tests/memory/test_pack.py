@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -156,7 +157,7 @@ def test_compiled_and_interpreted_searches_agree():
         buffers = full_rectangle(seed, 40)
         for capacity in ((1 << 12) - 1, 1 << 12, 5000):
             task, state = problem(buffers)
-            arrays, array_state = problem(buffers, convert=exact._as_array)
+            arrays, array_state = problem(buffers, convert=partial(np.array, dtype=np.int64))
             assert packing.compiled()(arrays, array_state, capacity, 2000) == packing.search(
                 task, state, capacity, 2000
             )

@@ -376,7 +376,7 @@ class ArrayMethods(Operators):
 
     def __getattr__(self, name: str) -> Any:
         if self._is_weak():
-            return getattr(self._value(name, _itself), name)
+            return getattr(self._value(name, lambda value: value), name)
         function = METHODS.get(name)
         if function is not None and (not self._scalar or hasattr(np.generic, name)):
             return functools.partial(_method(name, function), self)
@@ -421,10 +421,6 @@ for _name, _function in tuple(vars(ArrayMethods).items()):
 def _as_array(value: Any) -> Any:
     """A number in the dtype that NumPy gives it alone: until 2.5 `real` and `imag` took what does not fit."""
     return np.asarray(value) if isinstance(value, (bool, int, float, complex)) and not _IS_NEW else value
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 class Flat:

@@ -52,7 +52,8 @@ def common_choice(inputs: tuple) -> Choice | None:
         return None
     same = all(c.mask is choices[0].mask and c.array.shape == choices[0].array.shape for c in choices)
     others = (i for i in inputs if not is_choice(i))
-    return choices[0] if same and all(isinstance(i, _NUMBERS) or _is_scalar(i) for i in others) else None
+    same = same and all(isinstance(i, _NUMBERS) or (is_tracer(i) and not i.shape) for i in others)
+    return choices[0] if same else None
 
 
 def fold(function: Callable[..., Any], array: Tracer, choice: Choice, axis: Any = None, ddof: int = 0) -> Tracer | None:
@@ -85,10 +86,6 @@ def fold(function: Callable[..., Any], array: Tracer, choice: Choice, axis: Any 
 
 def is_choice(value: Any) -> bool:
     return is_tracer(value) and value._choice is not None
-
-
-def _is_scalar(value: Any) -> bool:
-    return is_tracer(value) and value._choice is None and not value.shape
 
 
 def chosen(array: Tracer, choice: Choice) -> Tracer:

@@ -134,14 +134,6 @@ def _getmask(a: Any) -> Any:
     return settled(a)._mask if isinstance(a, Masked) else nomask
 
 
-def _getmaskarray(a: Any) -> Any:
-    return getmaskarray(settled(a))
-
-
-def _getdata(a: Any, subok: Any = True) -> Any:
-    return a._data[...] if isinstance(a, Masked) else getdata(a)
-
-
 def _is_masked(x: Any) -> bool:
     mask = _getmask(x)
     return mask is not nomask and bool(np.any(mask))
@@ -167,7 +159,8 @@ def _asarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 _CALLS: dict[str, Callable[..., Any]] = {
     "masked_where": masked_where, "masked_invalid": masked_invalid, "masked_equal": _masked_equal, "where": where,
-    "filled": _filled, "getmask": _getmask, "getmaskarray": _getmaskarray, "getdata": _getdata, "power": power,
+    "filled": _filled, "getmask": _getmask, "getmaskarray": lambda a: getmaskarray(settled(a)), "power": power,
+    "getdata": lambda a, subok=True: a._data[...] if isinstance(a, Masked) else getdata(a),
     "is_masked": _is_masked, "array": _array, "asarray": _asarray, "asanyarray": _asarray,
     "masked_inside": _between(True), "masked_outside": _between(False), "round": np.round, "round_": np.round,
     "shape": _of_data(np.shape), "ndim": _of_data(np.ndim), "size": _of_data(np.size),

@@ -231,7 +231,7 @@ def ufunc_of_masked(ufunc: np.ufunc, inputs: tuple) -> Any:
     if len(inputs) == 1:
         mask, shrinks = getmaskarray(settled(first)), False
     else:
-        mask, shrinks = reduce(_either, map(getmaskarray, inputs)), True
+        mask, shrinks = reduce(lambda x, y: x if x is y else np.logical_or(x, y), map(getmaskarray, inputs)), True
     domain = np.ma.core.ufunc_domain.get(ufunc)  # type: ignore[attr-defined]
     if domain is not None:
         with silenced("divide", "invalid"):
@@ -248,11 +248,6 @@ def ufunc_of_masked(ufunc: np.ufunc, inputs: tuple) -> Any:
     found = made(result, mask, first, shrinks)
     found._sharedmask = False
     return found
-
-
-def _either(x: Any, y: Any) -> Any:
-    """``mask_or`` of two arrays, which may be one."""
-    return x if x is y else np.logical_or(x, y)
 
 
 def _outside(ufunc: np.ufunc, domain: Any, inputs: tuple) -> Any:

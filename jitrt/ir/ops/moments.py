@@ -85,10 +85,6 @@ def _lower_var(n: Node) -> Node:
     return b.cast(_variance(n, _selected(n)), n.dtype)
 
 
-def _lower_std(n: Node) -> Node:
-    return b.elementwise(np.sqrt, _lower_var(n))
-
-
 def _not_nan(n: Node) -> Node | None:
     x = n.args[0]
     return b.elementwise(np.logical_not, b.elementwise(np.isnan, x)) if x.dtype.kind in "fc" else None
@@ -118,10 +114,6 @@ def _lower_nanvar(n: Node) -> Node:
     return b.where(enough, variance, b.constant(n.dtype.type(np.nan)))
 
 
-def _lower_nanstd(n: Node) -> Node:
-    return b.elementwise(np.sqrt, _lower_nanvar(n))
-
-
 def _warns_of_nothing(n: Node) -> Node:
     """Where a mean is one of no elements."""
     selected = _selected(n)
@@ -147,7 +139,7 @@ def _selected(n: Node) -> Node | None:
 
 declare(np.mean, _lower_mean, "mean", warns=_warns_of_nothing)
 declare(np.var, _lower_var, "var", without="e", warns=_warns_of_freedom)  # whose squares NumPy rounds to half precision
-declare(np.std, _lower_std, "std", without="e", warns=_warns_of_freedom)
+declare(np.std, lambda n: b.elementwise(np.sqrt, _lower_var(n)), "std", without="e", warns=_warns_of_freedom)
 declare(np.nanmean, _lower_nanmean, rounds=True, warns=_warns_of_nothing)
 declare(np.nanvar, _lower_nanvar, without="e", warns=_warns_of_freedom)
-declare(np.nanstd, _lower_nanstd, without="e", warns=_warns_of_freedom)
+declare(np.nanstd, lambda n: b.elementwise(np.sqrt, _lower_nanvar(n)), without="e", warns=_warns_of_freedom)
