@@ -29,6 +29,11 @@ def in_memory(r: Recorder, view: View, dtype: np.dtype, shape: Shape, c_order: b
     return Array(dtype, shape, lambda indices: r.load(view, dtype, indices), view.origins, view, c_order)
 
 
+def store(r: Recorder, array: Array, indices: Indices, value: str) -> None:
+    """``array[indices] = value`` for an array in memory and a register of its dtype."""
+    r.store(array.memory, array.dtype, indices, value)
+
+
 def contiguous_strides(shape: Shape, dtype: np.dtype) -> tuple[Poly, ...]:
     """Strides in C order."""
     strides: list[Poly] = []
@@ -212,8 +217,7 @@ def in_place(r: Recorder, value: Scalar) -> Array:
 def part(r: Recorder, value: Array | Scalar, name: str) -> Array:
     """The ``real`` or ``imag`` parts of complex numbers, which share their memory."""
     array = materialise(r, value) if isinstance(value, Array) else in_place(r, value)
-    view, half = array.view, np.dtype(f"f{value.dtype.itemsize // 2}")
-    assert view is not None
+    view, half = array.memory, np.dtype(f"f{value.dtype.itemsize // 2}")
     place_ = view.offset + half.itemsize * (name == "imag")
     return in_memory(r, View(view.base, place_, view.strides, view.origins), half, array.shape, array.c_order)
 
@@ -222,18 +226,15 @@ def as_shape(r: Recorder, array: Array, shape: Shape) -> Array:
     """A new array of which it is known elsewhere that it has this shape; the procedure stops if it has not."""
     for mine, its in zip(array.shape, shape):
         r.require_equal(mine, its)
-    view = array.view
-    assert view is not None
-    view = View(view.base, view.offset, contiguous_strides(shape, array.dtype), view.origins, view.whole)
+    view = replaced(array.memory, strides=contiguous_strides(shape, array.dtype), is_given=False)
     return in_memory(r, view, array.dtype, shape, array.c_order)
 
 
 def filled(r: Recorder, dtype: np.dtype, shape: Shape, value: Any) -> Array:
     """An array all of whose elements are a number."""
     made = fresh(r, dtype, shape)
-    assert made.view is not None
-    name, view = register_of(r, value, dtype), made.view
-    nest(r, shape, lambda indices: r.store(view, dtype, indices, name))
+    name = register_of(r, value, dtype)
+    nest(r, shape, lambda indices: store(r, made, indices, name))
     return made
 
 
@@ -242,19 +243,15 @@ def materialise(r: Recorder, array: Array, always: bool = False) -> Array:
     if array.view is not None and not always:
         return array
     made = fresh(r, array.dtype, array.shape)
-    assert made.view is not None
-    view = made.view
-    nest(r, array.shape, lambda indices: r.store(view, array.dtype, indices, array.element(indices)))
-    return Array(made.dtype, made.shape, made.element, made.reads, view, array.c_order)
+    nest(r, array.shape, lambda indices: store(r, made, indices, array.element(indices)))
+    return replaced(made, c_order=array.c_order)
 
 
 def assign(r: Recorder, target: Array, value: Any) -> None:
     """``target[...] = value``; where the value is read from what is written, as if it had been computed before."""
-    view = target.view
-    assert view is not None
     if is_number(value):
-        name = _converted(r, value, target.dtype)
-        nest(r, target.shape, lambda indices: r.store(view, target.dtype, indices, name))
+        name = converted(r, value, target.dtype)
+        nest(r, target.shape, lambda indices: store(r, target, indices, name))
         return
     while isinstance(value, Array) and value.ndim > target.ndim and value.shape[0] == ONE:
         value = _without_first_axis(value)
@@ -264,7 +261,7 @@ def assign(r: Recorder, target: Array, value: Any) -> None:
         if its != ONE:
             r.require_equal(mine, its)
     source = cast(r, value, target.dtype)
-    if not source.reads & view.origins:
+    if not source.reads & target.memory.origins:
         _copy(r, target, source)
         return
     with r.attempt() as take_back:
@@ -275,7 +272,7 @@ def assign(r: Recorder, target: Array, value: Any) -> None:
         if all(_is_safe(r, target, stores, load, offset) for load, offset in loads):
             return
         take_back()
-    if value.view is not None and value.ndim == target.ndim == 1 and value.view.strides != view.strides:
+    if value.view is not None and value.ndim == target.ndim == 1 and value.view.strides != target.memory.strides:
         raise NotStaged("a copy to elements that may overlap in other steps, where NumPy reads what it has written")
     _copy(r, target, materialise(r, source, always=True))
 
@@ -293,7 +290,12 @@ def _without_first_axis(array: Array) -> Array:
     return Array(array.dtype, array.shape[1:], lambda indices: array.element((ZERO, *indices)), array.reads)
 
 
-def _converted(r: Recorder, value: Any, dtype: np.dtype) -> str:
+def assigned(r: Recorder, value: Any, dtype: np.dtype, indices: Indices) -> str:
+    """What an assignment of an array, or a number, puts at these indices, which meet others by broadcasting."""
+    return element_of(r, value, dtype, indices) if isinstance(value, Array) else converted(r, value, dtype)
+
+
+def converted(r: Recorder, value: Any, dtype: np.dtype) -> str:
     """A number as an assignment converts it.
 
     Raises
@@ -315,12 +317,11 @@ def _converted(r: Recorder, value: Any, dtype: np.dtype) -> str:
 
 def _copy(r: Recorder, target: Array, source: Array) -> Poly:
     """Loops that assign; the offset of what is written, in terms of their indices."""
-    view, offsets = target.view, []
-    assert view is not None
+    offsets = []
 
     def body(indices: Indices) -> None:
-        offsets.append(place(view, indices))
-        r.store(view, target.dtype, indices, element_of(r, source, target.dtype, indices))
+        offsets.append(place(target.memory, indices))
+        store(r, target, indices, element_of(r, source, target.dtype, indices))
 
     nest(r, target.shape, body)
     return offsets[0]
@@ -328,8 +329,7 @@ def _copy(r: Recorder, target: Array, source: Array) -> Poly:
 
 def _is_safe(r: Recorder, target: Array, stores: Poly, load: View, offset: Poly) -> bool:
     """Whether what is loaded in a loop over `target` is what it was before the loop."""
-    view = target.view
-    assert view is not None
+    view = target.memory
     if not load.origins & view.origins:
         return True
     if load.base != view.base:
@@ -418,16 +418,14 @@ def _fold_rows(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype:
     kept = [k for k in range(array.ndim) if k not in axes]
     shape = tuple(array.shape[k] for k in kept)
     made = fresh(r, dtype, shape)
-    view = made.view
-    assert view is not None
     start = r.literal(NEUTRAL[op](dtype), dtype)
-    nest(r, shape, lambda indices: r.store(view, dtype, indices, start))
+    nest(r, shape, lambda indices: store(r, made, indices, start))
 
     def body(indices: Indices) -> None:
         at = tuple(indices[k] for k in kept)
         value = r.cast(array.element(indices), array.dtype, dtype)
-        total = r.compute(FOLDED_BY.get(op, op), [r.load(view, dtype, at), value], [dtype] * 2, dtype)
-        r.store(view, dtype, at, total)
+        total = r.compute(FOLDED_BY.get(op, op), [made.element(at), value], [dtype] * 2, dtype)
+        store(r, made, at, total)
 
     nest(r, array.shape, body)
     return made
@@ -504,10 +502,9 @@ def search(r: Recorder, op: str, shape: Shape, dtype: np.dtype, element: Callabl
             wins = r.compute(
                 "logical_or", [wins, r.compute("logical_and", [nan, number], [BOOL] * 2, BOOL)], [BOOL] * 2, BOOL
             )
-        with r.block() as then:
+        with r.when(wins):
             r.put(best, value, dtype)
             r.put(found, r.integer(index), INT)
-        r.choice(wins, then, ())
     name = r.get(found, INT)
     r.facts.bound(name, [0], [extent - 1])
     return Poly.name(name)

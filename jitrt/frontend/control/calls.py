@@ -126,14 +126,6 @@ class Calls(ListCalls):
         (function, *args), kwargs = self._arguments(e, e.func)
         return self.call(function, args, kwargs, e)
 
-    def drawn(self, e: ast.expr) -> Any:
-        """All that an iterator gives, as a list."""
-        raise NotImplementedError
-
-    def dict_from(self, e: ast.expr, source: ast.expr) -> Any:
-        """``dict(source)`` of pairs."""
-        raise NotImplementedError
-
     def all_of(self, value: Any, e: ast.expr) -> Any:
         """What a container of run time holds, as a list; other values as they are."""
         if not (isinstance(value, containers.DictView) or containers.is_container(value)):
@@ -146,14 +138,6 @@ class Calls(ListCalls):
         made = visit(ast.copy_location(ast.Name(_ALL, ast.Load()), e))
         del self.variables[_ALL]
         return made
-
-    def first(self, e: ast.GeneratorExp, default: Any, is_some: bool) -> Any:
-        """``next(…)``."""
-        raise NotImplementedError
-
-    def quantified(self, e: ast.GeneratorExp, is_all: bool) -> Any:
-        """``any(…)`` or ``all(…)``."""
-        raise NotImplementedError
 
     def _arguments(self, e: ast.Call, first: ast.expr) -> tuple[list[Any], dict[str, Any]]:
         """What `first` stands for and the arguments that are given by position; those by name."""

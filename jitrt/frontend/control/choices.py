@@ -123,6 +123,7 @@ class Choices(Assignments):
             unbound[name] = Variable(r, kind), r.variable()
 
     def chosen(self, condition: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """One of two values."""
         r, blocks, made = self.r, list[Any](), list[Any]()
         for holds, part in ((True, then), (False, otherwise)):
             with r.block() as block:

@@ -11,7 +11,7 @@ from . import arrays as a
 from . import subscripts
 from .recorder import Recorder
 from .registry import as_array, function
-from .scalars import dtypes_of, from_register, register_of
+from .scalars import dtypes_of, from_register
 from .shapes import reshape
 from .values import BOOL, INT, Array, NotStaged, dtype_of, is_number, is_static
 
@@ -156,15 +156,14 @@ def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None)
     places = subscripts.as_indices(r, index) if not is_number(index) else None
     if places is None or places.dtype.kind not in "iu" or places.ndim != 1 or called.nin != (1 if value is None else 2):
         raise NotStaged("indices of this kind")
-    view, dtype = target.view, target.dtype
-    assert view is not None
+    origins, dtype = target.memory.origins, target.dtype
     operands: list[Any] = [target] if value is None else [target, value]
     if value is not None:
         if is_static(value):
             value = operands[1] = np.asarray(value)[()]
         if not is_number(value):
             value = as_array(r, value)
-            value = operands[1] = a.materialise(r, value, always=bool(value.reads & view.origins))
+            value = operands[1] = a.materialise(r, value, always=bool(value.reads & origins))
             a.broadcast(r, [places.shape, value.shape])
             if value.ndim > 1:
                 raise NotStaged("values of several axes")
@@ -173,18 +172,16 @@ def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None)
     dtypes = dtypes_of(called, operands)
     if any(d != dtype for d in dtypes) or (value is not None and dtype_of(value) != dtype):
         raise NotStaged("values of another type")
-    places = a.materialise(r, places, always=bool(places.reads & view.origins))
+    places = a.materialise(r, places, always=bool(places.reads & origins))
     subscripts.check_indices(r, places, target.shape[0])
     r.choose_by_values()
 
     def body(indices: tuple[Poly, ...]) -> None:
         place = from_register(r, places.element(indices), places.dtype).poly
         k = (subscripts.wrapped(r, place, target.shape[0], True),)
-        names = [r.load(view, dtype, k)]
-        if isinstance(value, Array):
+        names = [target.element(k)]
+        if value is not None:
             names.append(a.element_of(r, value, dtype, indices))
-        elif value is not None:
-            names.append(register_of(r, value, dtype))
-        r.store(view, dtype, k, r.compute(called.__name__, names, [dtype] * len(names), dtype))
+        a.store(r, target, k, r.compute(called.__name__, names, [dtype] * len(names), dtype))
 
     a.nest(r, places.shape, body)

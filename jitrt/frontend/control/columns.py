@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from ...base.frozen import frozen
+from ...base.frozen import frozen, replaced
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from . import arrays as a
 from .arrays import ZERO
 from .listkinds import axes_of_leaf, dtypes_of_leaf, leaves_of
-from .recorder import MOST_EXTENT, Recorder
+from .recorder import Recorder
 from .values import INT, LISTED, Array, View
 from .variables import Kind
 
@@ -48,11 +48,23 @@ def columns_of(r: Recorder, kind: Kind, key: Hashable) -> list[Column]:
     return made
 
 
-def kept_extent(r: Recorder, variable: str) -> str:
-    """The extent, or the number of elements, that a variable holds."""
-    name = r.get(variable, INT, chooses=False)
-    r.facts.bound(name, [0], [MOST_EXTENT])
-    return name
+def settle_extents(
+    r: Recorder, columns: Sequence[Column], parts: Sequence[str | Array], count: Callable[[], Poly], room: str = ""
+) -> None:
+    """The first arrays, before which `count` is zero, say which shapes elements have; the procedure stops at others.
+
+    The variable `room`, if there is one, is zero then, too.
+    """
+    arrays = [(c, v) for c, v in zip(columns, parts) if isinstance(v, Array)]
+    if not arrays:
+        return
+    with r.when(r.machine("==", count(), ZERO)):
+        for column, array in arrays:
+            for variable, extent in zip(column.extents, array.shape):
+                r.put(variable, r.integer(extent), INT)
+        if room:
+            r.put(room, r.integer(ZERO), INT)
+    require_extents(r, columns, parts)
 
 
 def require_extents(r: Recorder, columns: Sequence[Column], parts: Sequence[str | Array]) -> None:
@@ -60,7 +72,7 @@ def require_extents(r: Recorder, columns: Sequence[Column], parts: Sequence[str 
     for column, array in zip(columns, parts):
         if isinstance(array, Array):
             for variable, extent in zip(column.extents, array.shape):
-                r.require_equal(Poly.name(kept_extent(r, variable)), extent)
+                r.require_equal(r.extent(variable), extent)
 
 
 def grow(r: Recorder, columns: Sequence[Column], count: Poly, room: Poly) -> None:
@@ -68,7 +80,7 @@ def grow(r: Recorder, columns: Sequence[Column], count: Poly, room: Poly) -> Non
     for column in columns:
         size = a.ONE
         for variable in column.extents:
-            size = size * Poly.name(kept_extent(r, variable))
+            size = size * r.extent(variable)
         nbytes = room * size * column.dtype.itemsize
         r.require(_MOST_BYTES - nbytes)
         before = r.get(column.base, POINTER, chooses=False)
@@ -99,17 +111,15 @@ def write_columns(r: Recorder, columns: Sequence[Column], at: Poly, parts: Seque
 
 def column_array(r: Recorder, column: Column, count: Poly) -> Array:
     """A column as an array."""
-    shape = (count, *(Poly.name(kept_extent(r, v)) for v in column.extents))
+    shape = (count, *(r.extent(v) for v in column.extents))
     base = r.get(column.base, POINTER, chooses=False)
     return a.in_memory(r, view_of(column, base, shape), column.dtype, shape)
 
 
 def listed(r: Recorder, array: Array) -> Array:
     """The array, which must not be written any more."""
-    view = array.view
-    assert view is not None
+    view = array.memory
     if LISTED in view.origins:
         return array
-    origins = view.origins | {LISTED}
-    view = View(view.base, view.offset, view.strides, origins, view.whole, view.is_given)
+    view = replaced(view, origins=view.origins | {LISTED})
     return a.in_memory(r, view, array.dtype, array.shape, array.c_order)

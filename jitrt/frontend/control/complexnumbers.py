@@ -194,8 +194,7 @@ def conjugate(r: Recorder, x: Complex) -> Complex:
 
 def store(r: Recorder, array: Array, indices: tuple[Poly, ...], value: Complex) -> None:
     """``array[indices] = value`` for an array of complex numbers."""
-    view = array.view
-    assert view is not None
+    view = array.memory
     if array.dtype.kind != "c":
         raise NotStaged("a complex number in a real array")
     part = np.dtype(f"f{array.dtype.itemsize // 2}")

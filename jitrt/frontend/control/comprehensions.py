@@ -25,10 +25,6 @@ _MADE = ".made"  # what the loops change; no name of a user's
 class Comprehensions(Calls):
     """Expressions with comprehensions. Parameters as for `Expressions`."""
 
-    def block(self, body: list[ast.stmt]) -> None:
-        """Record statements."""
-        raise NotImplementedError
-
     def of_ListComp(self, e: ast.ListComp) -> Any:
         return self._comprehended(e)
 
@@ -142,10 +138,6 @@ class Comprehensions(Calls):
             if all(tests):
                 made.append(self.kept(self.expression(elt)))
         return made
-
-    def assign(self, target: ast.expr, value: Any) -> None:
-        """``target = value``."""
-        raise NotImplementedError
 
 
 def _check_variables(e: Comprehension) -> None:

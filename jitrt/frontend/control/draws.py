@@ -120,8 +120,7 @@ def _each(r: Recorder, size: Any, dtype: np.dtype, draw: Draw, python: bool = Tr
         name = draw()
         return Scalar(dtype, python, name) if dtype == FLOAT else integer(Poly.name(name), dtype, python)
     made = a.fresh(r, dtype, shape_of(r, size))
-    view = made.view
-    assert view is not None
+    view = made.memory
     with r.loop(ZERO, made.size) as k:
         r.store(View(view.base, ZERO, (Poly.number(8),), view.origins), dtype, (k,), draw())
     return made
@@ -142,8 +141,7 @@ def _filled(
 
 def _fill(r: Recorder, source: Source, name: str, shape: tuple[Poly, ...], dtype: np.dtype = FLOAT) -> Array:
     made = a.fresh(r, dtype, shape)
-    assert made.view is not None
-    operands = r.integer(made.size), r.address(made.view)
+    operands = r.integer(made.size), r.address(made.memory)
     _called(r, source, f"{name}_fill{'_f' if dtype.itemsize == 4 else ''}", operands, (INT, POINTER), INT)
     return made
 
@@ -192,12 +190,10 @@ def _of_table(r: Recorder, source: Source, name: str, args: list[Any], kwargs: d
     values = [a.materialise(r, v) if isinstance(v, Array) else as_float(r, v) for v in values]
     shape = a.broadcast(r, [v.shape for v in values if isinstance(v, Array)])
     made = a.fresh(r, dtype, shape)
-    view = made.view
-    assert view is not None
 
     def body(indices: tuple[Poly, ...]) -> None:
         registers = [a.element_of(r, v, FLOAT, indices) for v in values]
-        r.store(view, dtype, indices, _with_parameters(r, source, name, registers)())
+        a.store(r, made, indices, _with_parameters(r, source, name, registers)())
 
     a.nest(r, shape, body)
     return made
@@ -288,8 +284,7 @@ def _integers(
     first, last = poly_of(r, low), poly_of(r, high) + (endpoint - 1)
     r.require(last - first)
     made = a.fresh(r, INT, (a.ONE,) if size is None else shape_of(r, size))
-    view = made.view
-    assert view is not None
+    view = made.memory
     operands = [r.integer(v) for v in (first, last - first, made.size, Poly.number(not is_new))]
     types = (INT, INT, INT, INT, POINTER)
     if size is not None:
@@ -375,14 +370,13 @@ def _gauss(r: Recorder, source: Source) -> Draw:
             square = of("add", of("multiply", x, x), of("multiply", y, y))
             inside = r.compute("less", [square, one], [FLOAT] * 2, BOOL)
             positive = r.compute("not_equal", [square, zero], [FLOAT] * 2, BOOL)
-            with r.block() as leaving:
+            with r.when(r.compute("logical_and", [inside, positive], [BOOL] * 2, BOOL)):
                 logarithm = r.external("libm.log", (square,), (FLOAT,), FLOAT)
                 factor = of("sqrt", of("divide", of("multiply", minus_two, logarithm), square))
                 r.store(number, FLOAT, (ZERO,), of("multiply", factor, x))
                 r.store(kept, single, (ZERO,), r.literal(1, single))
                 r.put(made, of("multiply", factor, y), FLOAT)
                 r.leave(found)
-            r.choice(r.compute("logical_and", [inside, positive], [BOOL] * 2, BOOL), leaving, ())
         with r.block() as turns:
             r.forever(turn)
         with r.block() as first:

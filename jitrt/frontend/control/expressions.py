@@ -93,6 +93,23 @@ class Expressions:
         Of the calls that lead here; it tells memory of different calls apart.
     """
 
+    # What the classes that are made of this one do with lists, calls and statements.
+    assign: Callable[[ast.expr, Any], None]
+    block: Callable[[list[ast.stmt]], None]
+    chosen: Callable[[str, Callable[[], Any], Callable[[], Any]], Any]
+    concatenated: Callable[[Any, Any, ast.expr], Any]
+    dict_from: Callable[[ast.expr, ast.expr], Any]
+    display: Callable[[list[Any], ast.expr], Any]
+    drawn: Callable[[ast.expr], Any]
+    first: Callable[[ast.GeneratorExp, Any, bool], Any]
+    forget: Callable[[Any], None]
+    inlined: Callable[[Any, list[Any], dict[str, Any], ast.Call], Any]
+    list_memory: Callable[[frozenset[str]], None]
+    need_grown: Callable[[Any], NoReturn]
+    quantified: Callable[[ast.GeneratorExp, bool], Any]
+    referred: Callable[[Any, Any], Any]
+    repeated: Callable[[Any, Any, ast.expr], Any]
+
     def __init__(
         self, r: Recorder, function: Any, variables: dict[str, Any], captures: Captures, path: tuple[Any, ...]
     ):
@@ -241,14 +258,6 @@ class Expressions:
             return self.concatenated(x, y, e)
         self.here = e
         return self.operation(OPERATORS[type(e.op)], x, y)
-
-    def concatenated(self, x: Any, y: Any, e: ast.expr) -> Any:
-        """The sum of two lists."""
-        raise NotImplementedError
-
-    def repeated(self, values: Any, count: Any, e: ast.expr) -> Any:
-        """A list times a number."""
-        raise NotImplementedError
 
     def operation(self, op: str, x: Any, y: Any) -> Any:
         """A binary operator."""
@@ -503,24 +512,8 @@ class Expressions:
         _check_assigns_nothing([e.body, e.orelse])
         return self.chosen(condition, lambda: self.expression(e.body), lambda: self.expression(e.orelse))
 
-    def chosen(self, condition: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        """One of two values."""
-        raise NotImplementedError
-
     def of_Lambda(self, e: ast.Lambda) -> LocalFunction:
         return local_function(definition_of_lambda(e), self)
-
-    def referred(self, values: Any, value: Any) -> Any:
-        """A value that a list is to hold: arrays that others know of must not change any more."""
-        raise NotImplementedError
-
-    def forget(self, value: Any) -> None:
-        """From here on, variables that hold this list or object must not be used."""
-        raise NotImplementedError
-
-    def inlined(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
-        """A call of a Python function, as if its statements stood here."""
-        raise NotImplementedError
 
     # -- containers
 
@@ -529,10 +522,6 @@ class Expressions:
 
     def of_List(self, e: ast.List) -> Any:
         return self.display(self._several(e.elts), e)
-
-    def display(self, values: list[Any], e: ast.expr) -> Any:
-        """A list that is written out."""
-        raise NotImplementedError
 
     def of_Dict(self, e: ast.Dict) -> Any:
         keys = [None if k is None else self.expression(k) for k in e.keys]
@@ -632,10 +621,6 @@ class Expressions:
             r.supposed.add(key)
         r.begins_again = True
         return True
-
-    def need_grown(self, values: Any) -> NoReturn:
-        """Begin again with a list of run time in place of one of known length."""
-        raise NotImplementedError
 
 
 def _check_assigns_nothing(expressions: Sequence[ast.expr]) -> None:

@@ -179,8 +179,7 @@ def _described(r: Recorder, value: Any, words: list[tuple[str, Any]], is_any_ord
         if not (value.c_order or is_any_order):
             raise NotStaged("an array whose memory order is not known")
         value = a.materialise(r, value)
-        view = value.view
-        assert view is not None
+        view = value.memory
         words.append((r.address(view), INT))
         words.extend((r.integer(extent), INT) for extent in (*value.shape, *view.strides))
         return Slot("array", at, value.dtype, value.shape, value.ndim)

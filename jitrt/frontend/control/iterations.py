@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir.integers import Poly
 from . import arithmetic, containers, library_iterations, lists, scalars, strings, subscripts
-from .arrays import ZERO, fresh, materialise
+from .arrays import ZERO, fresh, materialise, store
 from .lists import RunTimeList
 from .outside import of_listing
 from .ranges import Iteration, counted
@@ -72,18 +72,14 @@ def _column(r: Recorder, values: Sequence[Any]) -> Callable[[Poly], Any] | None:
         columns = [_column(r, column) for column in zip(*values)]
         known = [c for c in columns if c is not None]
         return (lambda k: tuple(c(k) for c in known)) if len(known) == len(columns) else None
-    if type(first) not in (int, float, complex) or (type(first) is int and not all(map(_is_word, values))):
+    are_words = type(first) is not int or all(-(1 << 63) <= value < 1 << 63 for value in values)
+    if type(first) not in (int, float, complex) or not are_words:
         return None
     kind = Number(np.dtype(type(first)), True)
     array = fresh(r, kind.dtype, (Poly.number(len(values)),))
-    assert array.view is not None
     for k, value in enumerate(values):
-        r.store(array.view, kind.dtype, (Poly.number(k),), r.literal(value, kind.dtype))
+        store(r, array, (Poly.number(k),), r.literal(value, kind.dtype))
     return lambda k: number_of(r, kind, [array.element((k,))])
-
-
-def _is_word(value: int) -> bool:
-    return -(1 << 63) <= value < 1 << 63
 
 
 def over(where: Expressions, value: Any) -> Iteration | list[Any]:

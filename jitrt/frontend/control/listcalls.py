@@ -82,6 +82,7 @@ class ListCalls(Expressions):
             values.is_shared = True
 
     def referred(self, values: GrownList | Referenced, value: Any) -> Any:
+        """A value that a list is to hold: arrays that others know of must not change any more."""
         if isinstance(value, (tuple, list)):
             return rebuilt(value, (self.referred(values, v) for v in value))
         if isinstance(value, Composite) and value.is_value:
@@ -108,10 +109,6 @@ class ListCalls(Expressions):
     def _share(self, values: GrownList | Referenced) -> None:
         if isinstance(values, GrownList):
             values.is_shared = True
-
-    def list_memory(self, origins: frozenset[str]) -> None:
-        """From here on, what variables hold in this memory must not be written."""
-        raise NotImplementedError
 
     def list_method(
         self, values: list[Any] | RunTimeList, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call

@@ -28,9 +28,9 @@ from .columns import (
     column_array,
     columns_of,
     grow,
-    kept_extent,
     listed,
     require_extents,
+    settle_extents,
     write_columns,
 )
 from .listkinds import array_dtype, dtypes_of_leaf, is_of_objects, joined, kind_of_element, leaves_of, values_of
@@ -235,7 +235,7 @@ def length(r: Recorder, values: RunTimeList) -> Poly:
         )
     if isinstance(values, Tuples):
         return values.count
-    return Poly.name(kept_extent(r, values.columns[0].extents[0] if isinstance(values, RowOf) else values.count))
+    return r.extent(values.columns[0].extents[0] if isinstance(values, RowOf) else values.count)
 
 
 def _check_order(r: Recorder, values: RunTimeList) -> None:
@@ -264,12 +264,11 @@ def append(r: Recorder, values: GrownList | Referenced, value: Any) -> None:
     values.accept(r, value)
     assert values.kind is not None
     registers = _registers(r, values.kind, value)
-    count = Poly.name(kept_extent(r, values.count))
-    _check_extents(r, values, count, registers)
+    count = r.extent(values.count)
+    settle_extents(r, values.columns, registers, lambda: count, values.room)
     room = Poly.name(r.get(values.room, INT, chooses=False))
-    with r.block() as growing:
+    with r.when(r.machine(">=", count, room)):
         _grow(r, values)
-    r.choice(r.machine(">=", count, room), growing, ())
     write_columns(r, values.columns, count, registers)
     r.put(values.count, r.integer(count + 1), INT)
 
@@ -307,20 +306,6 @@ def _registers(r: Recorder, kind: Kind, value: Any) -> list[str | Array]:
     return made
 
 
-def _check_extents(r: Recorder, values: GrownList, count: Poly, parts: Sequence[str | Array]) -> None:
-    """The first arrays say which shapes elements have; the procedure stops where others have other ones."""
-    arrays = [(c, v) for c, v in zip(values.columns, parts) if isinstance(v, Array)]
-    if not arrays:
-        return
-    with r.block() as first:
-        for column, array in arrays:
-            for variable, extent in zip(column.extents, array.shape):
-                r.put(variable, r.integer(extent), INT)
-        r.put(values.room, r.integer(ZERO), INT)
-    r.choice(r.machine("==", count, ZERO), first, ())
-    require_extents(r, values.columns, parts)
-
-
 def _grow(r: Recorder, values: GrownList) -> None:
     """Make columns twice as long, and move their elements."""
     key = values, tuple(values.columns)
@@ -330,7 +315,7 @@ def _grow(r: Recorder, values: GrownList) -> None:
 
 
 def _grow_columns(r: Recorder, values: GrownList) -> None:
-    count = Poly.name(kept_extent(r, values.count))
+    count = r.extent(values.count)
     room = count * 2 + LEAST_ROOM
     grow(r, values.columns, count, room)
     r.put(values.room, r.integer(room), INT)
@@ -479,9 +464,7 @@ def _write_into_row(r: Recorder, row: RowOf, index: Poly, value: Any) -> None:
         raise ListChanges("a list of values of different kinds")
     at = row.at, wrapped(r, index, length(r, row))
     for column, register in zip(row.columns, number_registers(r, row.kind, value)):
-        view = column_array(r, column, a.ONE).view
-        assert view is not None
-        r.store(view, column.dtype, at, register)
+        a.store(r, column_array(r, column, a.ONE), at, register)
 
 
 def pop(r: Recorder, values: GrownList | Referenced) -> Any:
@@ -519,9 +502,8 @@ def pop_first(r: Recorder, values: GrownList | Referenced) -> Any:
     made = element(r, values, ZERO)
     with r.loop(ZERO, count - 1, varying=True) as k:
         for column in columns:
-            view = column_array(r, column, count).view
-            assert view is not None
-            r.store(view, column.dtype, (first + k,), r.load(view, column.dtype, (first + k + 1,)))
+            array = column_array(r, column, count)
+            a.store(r, array, (first + k,), array.element((first + k + 1,)))
     if isinstance(values, Referenced):
         references.set_length(r, values, count - 1)
     else:
@@ -559,11 +541,9 @@ def _array_of(r: Recorder, kind: Kind, its_columns: Sequence[Column], count: Pol
     if not isinstance(kind, Parts):
         return arrays[0]
     made = a.fresh(r, dtype, (count, Poly.number(len(arrays))))
-    view = made.view
-    assert view is not None
     with r.loop(ZERO, count) as k:
         for j, array in enumerate(arrays):
-            r.store(view, dtype, (k, Poly.number(j)), a.element_of(r, array, dtype, (k,)))
+            a.store(r, made, (k, Poly.number(j)), a.element_of(r, array, dtype, (k,)))
     return made
 
 
@@ -585,8 +565,7 @@ def _numbers(
 
 def _part_of_column(r: Recorder, column: Column, count: Poly, start: Poly) -> Array:
     whole = column_array(r, column, count)
-    assert whole.view is not None
-    view = replaced(whole.view, offset=start * whole.view.strides[0])
+    view = replaced(whole.memory, offset=start * whole.memory.strides[0])
     return a.in_memory(r, view, whole.dtype, whole.shape, whole.c_order)
 
 

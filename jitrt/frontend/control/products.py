@@ -76,14 +76,13 @@ def _register(r: Recorder, value: View | float | Poly | int, dtype: np.dtype) ->
 
 def _by_loops(r: Recorder, x: Array, y: Array, made: Array) -> None:
     """The product, along memory where that is possible."""
-    view, dtype = made.view, made.dtype
-    assert view is not None and x.view is not None
+    dtype = made.dtype
 
     def part(at: Indices, to: Indices) -> str:
         names = [r.cast(m.element(i), m.dtype, dtype) for m, i in ((x, at), (y, to))]
         return r.compute("multiply", names, [dtype] * 2, dtype)
 
-    if y.ndim == 1 and x.view.strides[0].constant != dtype.itemsize:
+    if y.ndim == 1 and x.memory.strides[0].constant != dtype.itemsize:
 
         def row(at: Indices) -> str:
             return a.fold_all(r, "add", dtype, y.shape, lambda k: part((*at, *k), k))
@@ -96,8 +95,8 @@ def _by_loops(r: Recorder, x: Array, y: Array, made: Array) -> None:
         k = indices[-2] if made.ndim == 2 else indices[0]
         i, j = indices[: x.ndim - 1] if y.ndim == 2 else indices[1:], indices[-1:] if y.ndim == 2 else ()
         at = (*i, *j)
-        total = r.compute("add", [r.load(view, dtype, at), part((*i, k), (k, *j))], [dtype] * 2, dtype)
-        r.store(view, dtype, at, total)
+        total = r.compute("add", [made.element(at), part((*i, k), (k, *j))], [dtype] * 2, dtype)
+        a.store(r, made, at, total)
 
     outer = x.shape if y.ndim == 2 else (x.shape[1], x.shape[0])
     a.nest(r, (*outer, *y.shape[1:]), body)
@@ -105,7 +104,6 @@ def _by_loops(r: Recorder, x: Array, y: Array, made: Array) -> None:
 
 def _call_of_blas(r: Recorder, x: Array, y: Array, made: Array) -> Callable[[], list[Any]] | None:
     """The arguments of BLAS's function; None where it cannot work on the matrices as they lie in memory."""
-    assert made.view is not None
     places: list[Any] = [_leading(r, m) for m in (x, y)]
     if None in places:
         return None
@@ -115,7 +113,7 @@ def _call_of_blas(r: Recorder, x: Array, y: Array, made: Array) -> Callable[[], 
         if made.ndim == 2:
             flags = [_TRANSPOSED if t else _AS_IT_IS for t in (turned, its_turned)]
             sizes = [x.shape[0], y.shape[1], x.shape[1]]
-            rest = [1.0, first, step, second, its_step, 0.0, made.view, made.shape[1]]
+            rest = [1.0, first, step, second, its_step, 0.0, made.memory, made.shape[1]]
             return [_ROW_MAJOR, *flags, *sizes, *rest]
         matrix, turns = (x, turned) if x.ndim == 2 else (y, not its_turned)
         in_memory, across = ((first, step), (second, its_step))[:: 1 if x.ndim == 2 else -1]
@@ -130,8 +128,7 @@ def _call_of_blas(r: Recorder, x: Array, y: Array, made: Array) -> Callable[[], 
 
 def _leading(r: Recorder, m: Array) -> tuple[bool, Poly, View] | None:
     """Whether a matrix lies in memory by columns, and the distance of its rows or columns; of a vector, of elements."""
-    view, size = m.view, m.dtype.itemsize
-    assert view is not None
+    view, size = m.memory, m.dtype.itemsize
     for axis in range(m.ndim):
         step, others = view.strides[axis], view.strides[:axis] + view.strides[axis + 1 :]
         across = math.prod(m.shape[:axis] + m.shape[axis + 1 :], start=Poly.number(size))
@@ -174,7 +171,6 @@ def _solve(r: Recorder, matrix: Any, value: Any) -> Array:
 def eliminate(r: Recorder, left: Array, right: Array) -> None:
     """Turn `left` into the identity, and `right` into the solution, both in place (partial pivoting)."""
     n, dtype = left.shape[0], left.dtype
-    assert left.view is not None and right.view is not None
 
     def size(indices: tuple[Poly, ...]) -> str:
         return r.compute("absolute", [left.element(indices)], [dtype], dtype)
@@ -184,29 +180,21 @@ def eliminate(r: Recorder, left: Array, right: Array) -> None:
         r.facts.natural.append(n - 1 - pivot)
         r.stop(r.compute("equal", [left.element((pivot, k)), r.literal(0, dtype)], [dtype] * 2, BOOL))
         for m in (left, right):
-            view = m.view
-            assert view is not None
             with r.loop(ZERO, m.shape[1]) as j:
                 upper, lower = m.element((k, j)), m.element((pivot, j))
-                r.store(view, dtype, (k, j), lower)
-                r.store(view, dtype, (pivot, j), upper)
+                a.store(r, m, (k, j), lower)
+                a.store(r, m, (pivot, j), upper)
         scale = r.compute("divide", [r.literal(1, dtype), left.element((k, k))], [dtype] * 2, dtype)
         for m in (left, right):
-            view = m.view
-            assert view is not None
             with r.loop(ZERO, m.shape[1]) as j:
-                r.store(view, dtype, (k, j), r.compute("multiply", [m.element((k, j)), scale], [dtype] * 2, dtype))
-        with r.loop(ZERO, n) as i:
-            with r.block() as then:
-                factor = left.element((i, k))
-                for m in (left, right):
-                    view = m.view
-                    assert view is not None
-                    with r.loop(ZERO, m.shape[1]) as j:
-                        part = r.compute("multiply", [factor, m.element((k, j))], [dtype] * 2, dtype)
-                        rest = r.compute("subtract", [m.element((i, j)), part], [dtype] * 2, dtype)
-                        r.store(view, dtype, (i, j), rest)
-            r.choice(r.machine("!=", i, k), then, ())
+                a.store(r, m, (k, j), r.compute("multiply", [m.element((k, j)), scale], [dtype] * 2, dtype))
+        with r.loop(ZERO, n) as i, r.when(r.machine("!=", i, k)):
+            factor = left.element((i, k))
+            for m in (left, right):
+                with r.loop(ZERO, m.shape[1]) as j:
+                    part = r.compute("multiply", [factor, m.element((k, j))], [dtype] * 2, dtype)
+                    rest = r.compute("subtract", [m.element((i, j)), part], [dtype] * 2, dtype)
+                    a.store(r, m, (i, j), rest)
     # Of nan and infinities LAPACK makes what depends on the order of its operations.
     with r.loop(ZERO, n) as i, r.loop(ZERO, right.shape[1]) as j:
         finite = r.compute("isfinite", [right.element((i, j))], [dtype], BOOL)

@@ -165,10 +165,6 @@ def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
     return Scalar(dtype, python, name, None, None, flag, settled)
 
 
-def _divmod(where: Calls, e: ast.Call, x: Any, y: Any) -> Any:
-    return where.operation("floor_divide", x, y), where.operation("remainder", x, y)
-
-
 def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
     is_accurate = _is_accurate(values, start)
     if is_accurate or is_of_run_time(values):
@@ -267,7 +263,8 @@ def _list(where: Calls, e: ast.Call, values: Any = ()) -> Any:
 
 
 BUILTINS: dict[Any, Callable[..., Any]] = {
-    abs: _absolute, len: length, divmod: _divmod, sum: _sum, bool: _boolean,
+    abs: _absolute, len: length, sum: _sum, bool: _boolean,
+    divmod: lambda where, e, x, y: (where.operation("floor_divide", x, y), where.operation("remainder", x, y)),
     complex: lambda where, e, *args: complexnumbers.made_of(where.r, *args), int: _number(int, arithmetic.as_int),
     float: _number(float, arithmetic.as_float),
     min: _extreme("less", _smallest_of), max: _extreme("greater", _largest_of),

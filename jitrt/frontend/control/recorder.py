@@ -215,6 +215,13 @@ class Recorder:
             del self.facts.natural[facts:]
 
     @contextlib.contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """A context whose statements run where a truth value is true."""
+        with self.block() as then:
+            yield
+        self.choice(condition, then, ())
+
+    @contextlib.contextmanager
     def states(self) -> Iterator[None]:
         """A context at whose end, however it ends, what is ignored, caught and supposed is as it was."""
         before = self.catches_warnings, self.ignored, self.in_first_iteration
@@ -448,6 +455,12 @@ class Recorder:
         if chooses:
             self._note_varying(name)
         return name
+
+    def extent(self, variable: str) -> Poly:
+        """The extent, or the number of elements, that a variable holds."""
+        name = self.get(variable, INT, chooses=False)
+        self.facts.bound(name, [0], [MOST_EXTENT])
+        return Poly.name(name)
 
     def put(self, variable: str, value: str, type_: ir.Type) -> None:
         self.emit(ir.Put(variable, value, type_))

@@ -20,7 +20,7 @@ from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from . import arrays as a
 from .arrays import ZERO
-from .columns import LEAST_ROOM, Column, columns_of, grow, kept_extent, require_extents, view_of, write_columns
+from .columns import LEAST_ROOM, Column, columns_of, grow, settle_extents, view_of, write_columns
 from .listkinds import is_of_objects, joined
 from .recorder import MOST_EXTENT, Recorder
 from .values import INT, Array, Composite, ListsMeet, NotStaged, Referenced, View
@@ -76,7 +76,7 @@ class Pool:
         r.store(view_of(self.rows, base, (a.ONE, _FIELDS)), INT, (handle, field), r.integer(value))
 
     def _grow_rows(self, r: Recorder) -> None:
-        count = Poly.name(kept_extent(r, self.count))
+        count = r.extent(self.count)
         room = count * 2 + LEAST_ROOM
         r.require(_MOST_BYTES - room * 24)
         grow(r, [self.rows], count, room)
@@ -88,22 +88,19 @@ class Pool:
             r.facts.bound(number, [0], [MOST_EXTENT])
         handle = Poly.name(name)
         start, count, room = (self.field(r, handle, field) for field in (_START, _LENGTH, _ROOM))
-        used, place = Poly.name(kept_extent(r, self.used)), r.variable()
+        used, place = r.extent(self.used), r.variable()
         r.put(place, r.integer(used), INT)
-        with r.block() as is_last:
+        with r.when(r.machine("==", start + room, used)):
             r.put(place, r.integer(start), INT)
-        r.choice(r.machine("==", start + room, used), is_last, ())
-        at, more = Poly.name(kept_extent(r, place)), r.maximum(count * 2, Poly.name(least)) + _LEAST
-        with r.block() as growing:
+        at, more = r.extent(place), r.maximum(count * 2, Poly.name(least)) + _LEAST
+        with r.when(r.machine(">", at + more, r.extent(self.room))):
             whole = (at + more) * 2
             for column in self.columns:
                 r.require(_MOST_BYTES - whole * column.dtype.itemsize)
             grow(r, self.columns, used, whole)
             r.put(self.room, r.integer(whole), INT)
-        r.choice(r.machine(">", at + more, Poly.name(kept_extent(r, self.room))), growing, ())
-        with r.block() as moving:
+        with r.when(r.machine("!=", at, start)):
             self._move(r, at, start, count)
-        r.choice(r.machine("!=", at, start), moving, ())
         self.set_field(r, handle, _START, at)
         self.set_field(r, handle, _ROOM, more)
         r.put(self.used, r.integer(at + more), INT)
@@ -116,7 +113,7 @@ class Pool:
         """The bytes of an element in a column."""
         size = Poly.number(column.dtype.itemsize)
         for variable in column.extents:
-            size = size * Poly.name(kept_extent(r, variable))
+            size = size * r.extent(variable)
         return size
 
     def address(self, r: Recorder, column: Column, at: Poly) -> str:
@@ -221,10 +218,9 @@ def new(r: Recorder, place: Hashable) -> Referenced:
     """A new list that is held by reference."""
     kind = r.lists[place]
     pool = pool_of(r, kind)
-    count = Poly.name(kept_extent(r, pool.count))
-    with r.block() as growing:
+    count = r.extent(pool.count)
+    with r.when(r.machine(">=", count, r.extent(pool.rows_room))):
         pool.grow_rows()
-    r.choice(r.machine(">=", count, Poly.name(kept_extent(r, pool.rows_room))), growing, ())
     for field in (_START, _LENGTH, _ROOM):
         pool.set_field(r, count, field, ZERO)
     r.put(pool.count, r.integer(count + 1), INT)
@@ -268,7 +264,7 @@ def append(r: Recorder, values: Referenced, parts: Sequence[str | Array]) -> Non
     """Append an element, given by what its columns get."""
     check_not_iterated(r, values)
     pool, handle = pool_of(r, values.kind), values.handle
-    _check_extents(r, pool, parts)
+    settle_extents(r, pool.columns, parts, lambda: r.extent(pool.used))
     count = length(r, values)
     _make_room(r, pool, handle, count + 1)
     write_columns(r, pool.columns, start(r, values) + count, parts)
@@ -276,9 +272,8 @@ def append(r: Recorder, values: Referenced, parts: Sequence[str | Array]) -> Non
 
 
 def _make_room(r: Recorder, pool: Pool, handle: Poly, count: Poly) -> None:
-    with r.block() as growing:
+    with r.when(r.machine(">", count, pool.field(r, handle, _ROOM))):
         pool.make_room(r.integer(handle), r.integer(count))
-    r.choice(r.machine(">", count, pool.field(r, handle, _ROOM)), growing, ())
 
 
 def extend(r: Recorder, values: Referenced, others: Referenced) -> None:
@@ -291,19 +286,6 @@ def extend(r: Recorder, values: Referenced, others: Referenced) -> None:
         to, source = (pool.address(r, column, at) for at in (start(r, values) + count, start(r, others)))
         r.move(to, source, more * pool.size_of(r, column))
     pool.set_field(r, handle, _LENGTH, count + more)
-
-
-def _check_extents(r: Recorder, pool: Pool, parts: Sequence[str | Array]) -> None:
-    """The first arrays in a pool say which shapes the others have."""
-    arrays = [(c, v) for c, v in zip(pool.columns, parts) if isinstance(v, Array)]
-    if not arrays:
-        return
-    with r.block() as first:
-        for column, array in arrays:
-            for variable, extent in zip(column.extents, array.shape):
-                r.put(variable, r.integer(extent), INT)
-    r.choice(r.machine("==", Poly.name(kept_extent(r, pool.used)), ZERO), first, ())
-    require_extents(r, pool.columns, parts)
 
 
 def check_not_iterated(r: Recorder, values: Referenced) -> None:

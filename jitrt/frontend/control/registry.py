@@ -94,9 +94,8 @@ def as_array(r: Recorder, value: Any) -> Array:
         if all(map(is_number, parts)):
             dtype = np.result_type(*(dtype_of(v) for v in parts))
             made = a.fresh(r, dtype, (Poly.number(len(parts)),))
-            assert made.view is not None
             for k, v in enumerate(parts):
-                r.store(made.view, dtype, (Poly.number(k),), register_of(r, v, dtype))
+                a.store(r, made, (Poly.number(k),), register_of(r, v, dtype))
             return made
         return stack(r, parts)
     raise NotStaged("an array of this")

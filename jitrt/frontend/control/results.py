@@ -233,8 +233,7 @@ def _kept_apart(r: Recorder, values: GrownList, made: dict[str, Any]) -> GrownLi
 
 
 def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
-    view = value.view
-    assert view is not None
+    view = value.memory
     origins = view.origins - {LISTED}
     given = sorted(int(origin[1:]) for origin in origins if origin.startswith("x"))
     if given and len(origins) == 1:

@@ -58,10 +58,9 @@ class _Sorted:
         is_some = r.machine(">", self.extent, ZERO)
         self.is_some = r.cast(is_some, BOOL, INT)
         if array.dtype.kind == "f":
-            with r.block() as then:
+            with r.when(is_some):
                 r.suppose(is_some, True)
                 self.check(array.element((self.extent - 1,)))
-            r.choice(is_some, then, ())
 
         def is_below(indices: tuple[Poly, ...]) -> str:
             power = Poly.name(r.machine("shl", ONE, indices[0], [1], [1 << _MOST_STEPS]))
@@ -108,21 +107,19 @@ class _Sorted:
 
     def places(self, values: Array, found: Array) -> None:
         """Where many values would be inserted: one step of a block of them after the other."""
-        r, view = self.r, found.view
-        assert view is not None
-        count = values.shape[0]
+        r, count = self.r, values.shape[0]
         zero = r.integer(ZERO)
         blocks = Poly.name(r.machine("udiv", count + (_BLOCK - 1), Poly.number(_BLOCK), [0], [count]))
         with r.loop(ZERO, blocks) as block:
             first = block * _BLOCK
             last = r.minimum(first + _BLOCK, count)
             with r.loop(first, last) as k:
-                r.store(view, INT, (k,), zero)
+                a.store(r, found, (k,), zero)
 
             def step(by: Poly) -> None:
                 with r.loop(first, last) as k:
                     value = a.element_of(r, values, self.array.dtype, (k,))
-                    r.store(view, INT, (k,), self.moved(r.load(view, INT, (k,)), by, value))
+                    a.store(r, found, (k,), self.moved(found.element((k,)), by, value))
 
             self.halved(step)
             with r.loop(ZERO, Poly.name(self.is_some)):

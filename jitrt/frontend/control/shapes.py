@@ -79,15 +79,11 @@ def reshape(r: Recorder, array: Array, shape: Any, flat: bool) -> Array:
     if array.ndim == 1 and flat:
         return subscripts.view_of(r, array, subscripts.axes_of(r, array, [Ellipsis]))
     array = a.materialise(r, array)
-    view = array.view
-    assert view is not None
-    if view.strides != a.contiguous_strides(array.shape, array.dtype):
+    if array.memory.strides != a.contiguous_strides(array.shape, array.dtype):
         if not array.c_order:
             raise NotStaged("a reshape of what is not contiguous")
         array = a.materialise(r, array, always=True)
-        view = array.view
-        assert view is not None
-    strides = a.contiguous_strides(shape, array.dtype)
+    view, strides = array.memory, a.contiguous_strides(shape, array.dtype)
     made = subscripts.View(view.base, view.offset, strides, view.origins)
     return a.in_memory(r, made, array.dtype, shape, array.c_order)
 
@@ -98,8 +94,7 @@ def _diagonal(r: Recorder, array: Array) -> Array:
     if array.ndim != 2:
         raise NotStaged("a diagonal of this")
     array = a.materialise(r, array)
-    view = array.view
-    assert view is not None
+    view = array.memory
     strides, origins = (view.strides[0] + view.strides[1],), view.origins | {LISTED}
     shape = (r.minimum(*array.shape),)
     return a.in_memory(r, subscripts.View(view.base, view.offset, strides, origins), array.dtype, shape)
@@ -127,8 +122,7 @@ def flat(r: Recorder, array: Array) -> Array:
     if array.view is None:
         raise NotStaged("the attribute flat of what is no variable")
     made = reshape(r, array if array.ndim == 1 else contiguous(r, array), array.size, True)
-    assert made.view is not None
-    view = replaced(made.view, origins=made.view.origins | {LISTED})
+    view = replaced(made.memory, origins=made.memory.origins | {LISTED})
     return a.in_memory(r, view, made.dtype, made.shape)
 
 
@@ -136,15 +130,14 @@ def flat(r: Recorder, array: Array) -> Array:
 def _broadcast_to(r: Recorder, value: Any, shape: Any) -> Array:
     """A view that must not be written."""
     array, extents = a.materialise(r, as_array(r, value)), shape_of(r, shape)
-    assert array.view is not None
     if array.ndim > len(extents):
         raise NotStaged("a shape with fewer axes")
     strides = [ZERO] * len(extents)
     for k in range(1, array.ndim + 1):
         if array.shape[-k] != a.ONE:
             r.require_equal(array.shape[-k], extents[-k])
-            strides[-k] = array.view.strides[-k]
-    view = subscripts.View(array.view.base, array.view.offset, tuple(strides), array.view.origins | {LISTED})
+            strides[-k] = array.memory.strides[-k]
+    view = subscripts.View(array.memory.base, array.memory.offset, tuple(strides), array.memory.origins | {LISTED})
     return a.in_memory(r, view, array.dtype, extents)
 
 

@@ -184,6 +184,7 @@ class Statements(Choices):
         self.settled: dict[tuple[Any, ...], dict[str, Kind]] = {} if outer is None else outer.settled
 
     def forget(self, values: Any) -> None:
+        """From here on, variables that hold this list or object must not be used."""
         for name, value in self.variables.items():
             self.variables[name] = without(value, values)
         if self.outer is not None:
@@ -197,6 +198,7 @@ class Statements(Choices):
         return value
 
     def list_memory(self, origins: frozenset[str]) -> None:
+        """From here on, what variables hold in this memory must not be written."""
         for name, value in self.variables.items():
             self.variables[name] = listed(self.r, value, origins)
         if self.outer is not None:
@@ -349,10 +351,9 @@ class Statements(Choices):
                 if condition is not False:
                     if condition is True:
                         raise NotStaged("a loop that never runs")
-                    with r.block() as leaving:
+                    with r.when(condition):
                         loop.put(r, self.variables)
                         r.leave(loop.exhausted)
-                    r.choice(condition, leaving, ())
                     r.suppose(condition, False)
                     self._note_look(s.test)
                 r.scope(loop.next, self._iteration(loop, lambda: None, s.body, reads=False))

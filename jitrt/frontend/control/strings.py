@@ -157,9 +157,8 @@ def number(r: Recorder, value: str | Chosen | Text) -> Any:
         raise NotStaged("such a string as a key")
     found = r.variable()
     for k, string in enumerate(value.strings):
-        with r.block() as block:
+        with r.when(r.machine("==", Poly.name(value.number), Poly.number(k))):
             r.put(found, r.literal(number(r, string), INT), INT)
-        r.choice(r.machine("==", Poly.name(value.number), Poly.number(k)), block, ())
     made = r.get(found, INT, chooses=False)
     r.facts.bound(made, [0], [(1 << 32) - 1])
     return integer(Poly.name(made))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.frozen import frozen
+from ...base.frozen import frozen, replaced
 from ...ir.integers import Poly
 from ...ir.loops import Fold
 from . import arrays as a
@@ -249,9 +249,8 @@ def as_indices(r: Recorder, item: Any) -> Array:
         item = item.tolist()
     if isinstance(item, list) and item and all(is_number(v) and dtype_of(v).kind in "iu" for v in item):
         made = a.fresh(r, INT, (Poly.number(len(item)),))
-        assert made.view is not None
         for k, v in enumerate(item):
-            r.store(made.view, INT, (Poly.number(k),), r.integer(poly_of(r, v)))
+            a.store(r, made, (Poly.number(k),), r.integer(poly_of(r, v)))
         return made
     raise NotStaged("a subscript of this kind")
 
@@ -278,26 +277,34 @@ def _gather(r: Recorder, array: Array, items: list[Any]) -> Array:
 
 
 def _gather_pairs(r: Recorder, array: Array, items: list[Any]) -> Array:
-    """``array[rows, columns]``: one element for each pair; numbers stand beside every index."""
+    """``array[rows, columns]``."""
+    shape, place, reads = _pairs(r, array, items)
+    return Array(array.dtype, shape, lambda indices: array.element(place(indices)), array.reads | reads, None)
+
+
+def _pairs(
+    r: Recorder, array: Array, items: list[Any]
+) -> tuple[a.Shape, Callable[[a.Indices], a.Indices], frozenset[str]]:
+    """The shape of ``array[rows, columns]``, where in `array` each element lies, and what is read to tell that.
+
+    There is one element for each pair; numbers stand beside every index.
+    """
     if len(items) != array.ndim or any(isinstance(i, slice) or i is None or i is Ellipsis for i in items):
         raise NotStaged("arrays of indices among slices")
     places = [i if is_number(i) and dtype_of(i) != BOOL else a.materialise(r, as_indices(r, i)) for i in items]
-    if any(isinstance(p, Array) and p.dtype.kind not in "iu" for p in places):
+    arrays = [p for p in places if isinstance(p, Array)]
+    if any(p.dtype.kind not in "iu" for p in arrays):
         raise NotStaged("a mask beside other indices")
-    shape = a.broadcast(r, [p.shape for p in places if isinstance(p, Array)])
 
-    def element(indices: tuple[Poly, ...]) -> str:
+    def place(indices: a.Indices) -> a.Indices:
         at = []
-        for place, extent in zip(places, array.shape):
-            if isinstance(place, Array):
-                name = a.element_of(r, place, place.dtype, indices)
-                at.append(wrapped(r, from_register(r, name, place.dtype).poly, extent))
-            else:
-                at.append(wrapped(r, index_of(r, place), extent))
-        return array.element(tuple(at))
+        for index, extent in zip(places, array.shape):
+            if isinstance(index, Array):
+                index = from_register(r, a.element_of(r, index, index.dtype, indices), index.dtype)
+            at.append(wrapped(r, index_of(r, index), extent))
+        return tuple(at)
 
-    reads = array.reads.union(*(p.reads for p in places if isinstance(p, Array)))
-    return Array(array.dtype, shape, element, reads, None)
+    return a.broadcast(r, [p.shape for p in arrays]), place, frozenset[str]().union(*(p.reads for p in arrays))
 
 
 def compress(r: Recorder, array: Array, mask: Array) -> Array:
@@ -309,8 +316,6 @@ def compress(r: Recorder, array: Array, mask: Array) -> Array:
         raise NotStaged("a mask of more axes than the array")
     rest = array.shape[mask.ndim :]
     made = a.fresh(r, array.dtype, (mask.size + 1, *rest))
-    view = made.view
-    assert view is not None
     position = r.variable()
     r.put(position, r.integer(ZERO), INT)
 
@@ -319,16 +324,15 @@ def compress(r: Recorder, array: Array, mask: Array) -> Array:
         if not rest:  # without a branch: the place behind the last one gets what is not chosen
             here = r.get(position, INT)
             r.facts.bound(here, [0], [mask.size])
-            r.store(view, array.dtype, (Poly.name(here),), array.element(indices))
+            a.store(r, made, (Poly.name(here),), array.element(indices))
             r.put(position, r.integer(Poly.name(here) + Poly.name(r.cast(truth, BOOL, INT))), INT)
             return
-        with r.block() as then:
+        with r.when(truth):
             here = r.get(position, INT)
             r.facts.bound(here, [0], [mask.size - 1])
             place = Poly.name(here)
-            a.nest(r, rest, lambda i: r.store(view, array.dtype, (place, *i), array.element((*indices, *i))))
+            a.nest(r, rest, lambda i: a.store(r, made, (place, *i), array.element((*indices, *i))))
             r.put(position, r.integer(place + 1), INT)
-        r.choice(truth, then, ())
 
     if array.view is None:  # what is not chosen may raise, too
         a.nest(r, mask.shape, body)
@@ -336,8 +340,7 @@ def compress(r: Recorder, array: Array, mask: Array) -> Array:
         _where_true(r, mask, body)
     count = r.get(position, INT)
     r.facts.bound(count, [0], [mask.size])
-    shape = (Poly.name(count), *rest)
-    return a.in_memory(r, View(view.base, ZERO, view.strides, view.origins), array.dtype, shape)
+    return a.in_memory(r, replaced(made.memory, whole=False), array.dtype, (Poly.name(count), *rest))
 
 
 def _where_true(r: Recorder, mask: Array, body: Callable[[tuple[Poly, ...]], None]) -> None:
@@ -348,9 +351,9 @@ def _where_true(r: Recorder, mask: Array, body: Callable[[tuple[Poly, ...]], Non
         return
     words = Poly.name(r.machine("udiv", extent, Poly.number(8), [0], [extent]))
     with r.loop(ZERO, words) as word:
-        with r.block() as then, r.loop(8 * word, 8 * word + 8) as index:
+        is_some = r.machine("!=", Poly.name(r.load_word(view, 8 * word)), ZERO)
+        with r.when(is_some), r.loop(8 * word, 8 * word + 8) as index:
             body((index,))
-        r.choice(r.machine("!=", Poly.name(r.load_word(view, 8 * word)), ZERO), then, ())
     with r.loop(8 * words, extent) as index:
         body((index,))
 
@@ -378,7 +381,7 @@ def assign(r: Recorder, array: Array, index: Any, value: Any) -> None:
         if isinstance(value, Complex):
             complexnumbers.store(r, array, tuple(axis.start for axis in axes), value)
             return
-        name = a._converted(r, value, array.dtype)
+        name = a.converted(r, value, array.dtype)
         r.store(array.view, array.dtype, tuple(axis.start for axis in axes), name)
         return
     a.assign(r, view_of(r, array, axes), value)
@@ -391,20 +394,17 @@ def _assign_numbers(r: Recorder, row: Array, values: Sequence[Any]) -> None:
     if len(values) == 1:
         a.assign(r, row, values[0])
         return
-    view = row.view
-    assert view is not None
     r.require_equal(row.shape[0], Poly.number(len(values)))
-    names = [a._converted(r, v, row.dtype) for v in values]
+    names = [a.converted(r, v, row.dtype) for v in values]
     for k, name in enumerate(names):
-        r.store(view, row.dtype, (Poly.number(k),), name)
+        a.store(r, row, (Poly.number(k),), name)
 
 
 def _scatter(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
     r.choose_by_values()
-    view = array.view
-    assert view is not None
+    origins = array.memory.origins
     if isinstance(value, Array):
-        value = a.materialise(r, value, always=bool(value.reads & view.origins))
+        value = a.materialise(r, value, always=bool(value.reads & origins))
     if len(items) > 1:
         _scatter_pairs(r, array, items, value)
         return
@@ -412,7 +412,7 @@ def _scatter(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
     if index.dtype == BOOL:
         _scatter_mask(r, array, a.materialise(r, index), value)
         return
-    index = a.materialise(r, index, always=bool(index.reads & view.origins))
+    index = a.materialise(r, index, always=bool(index.reads & origins))
     rest = array.shape[1:]
     whole = (*index.shape, *rest)
     if isinstance(value, Array):
@@ -423,12 +423,8 @@ def _scatter(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
 
     def body(indices: tuple[Poly, ...]) -> None:
         at = from_register(r, index.element(indices[: index.ndim]), index.dtype)
-        name = (
-            a.element_of(r, value, array.dtype, indices)
-            if isinstance(value, Array)
-            else a._converted(r, value, array.dtype)
-        )
-        r.store(view, array.dtype, (wrapped(r, at.poly, array.shape[0], True), *indices[index.ndim :]), name)
+        name = a.assigned(r, value, array.dtype, indices)
+        a.store(r, array, (wrapped(r, at.poly, array.shape[0], True), *indices[index.ndim :]), name)
 
     a.nest(r, whole, body)
 
@@ -449,36 +445,13 @@ def check_indices(r: Recorder, index: Array, extent: Poly) -> None:
 
 
 def _scatter_pairs(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
-    if len(items) != array.ndim or any(isinstance(i, slice) or i is None or i is Ellipsis for i in items):
-        raise NotStaged("arrays of indices among slices")
-    places = [i if is_number(i) and dtype_of(i) != BOOL else a.materialise(r, as_indices(r, i)) for i in items]
-    if any(isinstance(p, Array) and p.dtype.kind not in "iu" for p in places):
-        raise NotStaged("a mask beside other indices")
-    shape = a.broadcast(r, [p.shape for p in places if isinstance(p, Array)])
+    shape, place, _ = _pairs(r, array, items)
     if isinstance(value, Array):
         a.broadcast(r, [shape, value.shape])
-    view = array.view
-    assert view is not None
-
-    def body(indices: tuple[Poly, ...]) -> None:
-        at = []
-        for place, extent in zip(places, array.shape):
-            name = a.element_of(r, place, place.dtype, indices) if isinstance(place, Array) else ""
-            poly = from_register(r, name, place.dtype).poly if isinstance(place, Array) else index_of(r, place)
-            at.append(wrapped(r, poly, extent))
-        name = (
-            a.element_of(r, value, array.dtype, indices)
-            if isinstance(value, Array)
-            else a._converted(r, value, array.dtype)
-        )
-        r.store(view, array.dtype, tuple(at), name)
-
-    a.nest(r, shape, body)
+    a.nest(r, shape, lambda indices: a.store(r, array, place(indices), a.assigned(r, value, array.dtype, indices)))
 
 
 def _scatter_mask(r: Recorder, array: Array, mask: Array, value: Any) -> None:
-    view = array.view
-    assert view is not None
     for mine, its in zip(array.shape, mask.shape):
         r.require_equal(mine, its)
     rest = array.shape[mask.ndim :]
@@ -492,30 +465,24 @@ def _scatter_mask(r: Recorder, array: Array, mask: Array, value: Any) -> None:
         r.put(position, r.integer(ZERO), INT)
 
     def body(indices: tuple[Poly, ...]) -> None:
-        with r.block() as then:
+        with r.when(mask.element(indices)):
+            first: tuple[Poly, ...] = ()
             if position:
                 here = r.get(position, INT)
                 r.facts.bound(here, [0], [value.shape[0] - 1])
-                first: tuple[Poly, ...] = (Poly.name(here),)
-            else:
-                first = ()
+                first = (Poly.name(here),)
 
             def inner(i: tuple[Poly, ...]) -> None:
-                if isinstance(value, Array):
-                    name = a.element_of(r, value, array.dtype, (*first, *i))
-                else:
-                    name = a._converted(r, value, array.dtype)
-                r.store(view, array.dtype, (*indices, *i), name)
+                a.store(r, array, (*indices, *i), a.assigned(r, value, array.dtype, (*first, *i)))
 
             a.nest(r, rest, inner)
             if position:
                 r.put(position, r.integer(Poly.name(here) + 1), INT)
-        r.choice(mask.element(indices), then, ())
 
     if isinstance(value, Array) and not position and value.ndim == 0:
         value = from_register(r, value.element(()), value.dtype)
     if not isinstance(value, Array):
-        a._converted(r, value, array.dtype)
+        a.converted(r, value, array.dtype)
     a.nest(r, mask.shape, body)
 
 

@@ -38,10 +38,9 @@ def masked(r: Recorder, function: np.ufunc, values: list[Any], out: Any, where: 
     ]
 
     def body(indices: a.Indices) -> None:
-        with r.block() as then:
+        with r.when(a.element_of(r, chosen, BOOL, indices)):
             names = [a.element_of(r, v, d, indices) if isinstance(v, Array) else v for v, d in zip(given, operands)]
             r.store(view, target, indices, r.cast(r.compute(name, names, operands, dtype), dtype, target))
-        r.choice(a.element_of(r, chosen, BOOL, indices), then, ())
 
     a.nest(r, out.shape, body)
     return out

@@ -471,6 +471,12 @@ class Array:
         return len(self.shape)
 
     @property
+    def memory(self) -> View:
+        """Where it lies, of an array that is in memory."""
+        assert self.view is not None
+        return self.view
+
+    @property
     def size(self) -> Poly:
         size = Poly.number(1)
         for extent in self.shape:

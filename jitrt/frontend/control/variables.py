@@ -147,8 +147,7 @@ def kind_of(value: Any) -> Kind:
     if is_number(value):
         return Number(dtype_of(value), is_python_number(value), isinstance(value, Scalar) and bool(value.settled))
     if isinstance(value, Array):
-        view = value.view
-        assert view is not None
+        view = value.memory
         contiguous = view.strides == contiguous_strides(value.shape, value.dtype)
         base = view.base if not view.offset.terms else None
         known = value.shape, contiguous, base, view.is_given
@@ -421,9 +420,8 @@ def _place_of_string(r: Recorder, strings: tuple[str, ...], value: str | Chosen)
         raise NotStaged("a variable that holds a character or another string")
     place = r.variable()
     for k, string in enumerate(value.strings):
-        with r.block() as found:
+        with r.when(r.machine("==", Poly.name(value.number), Poly.number(k))):
             r.put(place, r.integer(Poly.number(strings.index(string))), INT)
-        r.choice(r.machine("==", Poly.name(value.number), Poly.number(k)), found, ())
     return r.get(place, INT)
 
 
@@ -510,7 +508,7 @@ class Variable:
             parts = [part.get(r) for part in self.parts]
             return assembled(kind, parts)
         if isinstance(kind, Reference):
-            return Referenced(kind.kind, kind.places, Poly.name(_unsigned(r, self.names[0])))
+            return Referenced(kind.kind, kind.places, r.extent(self.names[0]))
         names = iter(self.names)
         if isinstance(kind, Number):
             return number_of(r, kind, [r.get(*part) for part in zip(names, number_dtypes(kind))])
@@ -518,22 +516,16 @@ class Variable:
         base, offset = kind.base, ZERO
         if base is None:
             base = r.get(next(names), POINTER)
-            offset = Poly.name(_unsigned(r, next(names)))
+            offset = r.extent(next(names))
         shape = kind.shape
         if shape is None:
-            shape = tuple(Poly.name(_unsigned(r, next(names))) for _ in range(kind.ndim))
+            shape = tuple(r.extent(next(names)) for _ in range(kind.ndim))
         if kind.contiguous:
             strides = contiguous_strides(shape, kind.dtype)
         else:
             strides = tuple(Poly.name(_signed(r, next(names))) for _ in range(kind.ndim))
         view = View(base, offset, strides, kind.origins, is_given=kind.is_given)
         return in_memory(r, view, kind.dtype, shape, kind.c_order)
-
-
-def _unsigned(r: Recorder, variable: str) -> str:
-    name = r.get(variable, INT, chooses=False)
-    r.facts.bound(name, [0], [MOST_EXTENT])
-    return name
 
 
 def _signed(r: Recorder, variable: str) -> str:

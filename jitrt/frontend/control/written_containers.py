@@ -275,9 +275,6 @@ class DefaultDict(Dict):
     def _slot(self, key: Any) -> Any:
         return self._slot_with(key, self._default)
 
-    def __getitem__(self, key: Any) -> Any:
-        return self._values[self._slot(key)]
-
 
 def new_list(owner: Any) -> Any:
     """A list of the dict `owner`: all of them are held by reference."""
@@ -292,9 +289,6 @@ class ListDict(Dict):
         if at == len(self._values):
             self._values.append(new_list(self))
         return at
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._values[self._slot(key)]
 
 
 class Deque:

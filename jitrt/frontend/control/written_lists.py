@@ -176,10 +176,7 @@ def _heappop(heap: Any) -> Any:
     assert isinstance(heap, list)
     item = heap.pop()
     if len(heap) > 0:
-        first = heap[0]
-        heap[0] = item
-        _sink(heap, 0)
-        return first
+        return _heapreplace(heap, item)
     return item
 
 
@@ -194,10 +191,7 @@ def _heapreplace(heap: Any, item: Any) -> Any:
 def _heappushpop(heap: Any, item: Any) -> Any:
     assert isinstance(heap, list)
     if len(heap) > 0 and heap[0] < item:
-        first = heap[0]
-        heap[0] = item
-        _sink(heap, 0)
-        return first
+        return _heapreplace(heap, item)
     return item
 
 
