@@ -14,7 +14,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from .api import call_api
-from .words import I32, I64, WORDS, repeat_while, word
+from .words import I32, I64, WORDS, defined, repeat_while, word
 
 KEPT, BYTES_KEPT, LIMIT, SMALLEST, BLOCKS = range(5)
 """Words of the context: blocks kept, their bytes, the most bytes to keep, the smallest block to keep, the blocks."""
@@ -41,8 +41,7 @@ def emit_allocator(module: ir.Module) -> None:
 
 def _function(module: ir.Module, name: str, result: ir.Type, arity: int) -> tuple[ir.Function, ir.IRBuilder]:
     """A function of the context and `arity` words."""
-    function = ir.Function(module, ir.FunctionType(result, [WORDS, *[I64] * arity]), name)
-    return function, ir.IRBuilder(function.append_basic_block("entry"))
+    return defined(module, ir.FunctionType(result, [WORDS, *[I64] * arity]), name)
 
 
 class _Context:

@@ -14,13 +14,12 @@ from functools import partial
 from llvmlite import ir
 
 from .api import call_api
-from .words import BYTES, I64, WORDS, word
+from .words import BYTES, I64, WORDS, defined, word
 
 
 def emit_block_call(module: ir.Module, run: ir.Function) -> None:
     """Add the function to `module`, which has ``jitrt_run``."""
-    function = ir.Function(module, ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES]), "jitrt_block")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    function, builder = defined(module, ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES]), "jitrt_block")
     call = partial(call_api, builder)
     objects = [builder.load(builder.gep(function.args[1], [word(k)])) for k in range(4)]
     block, *others = [call("PyLong_AsLongLong", value) for value in objects]

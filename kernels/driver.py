@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from .floatflags import clear_flags, raised_flags
 from .pool import PROCESS, emit_pool
-from .words import BYTES, I64, WORDS, Words, counted, record, repeat_while, variable, word
+from .words import BYTES, I64, WORDS, Words, counted, defined, record, repeat_while, variable, word
 
 # Words of the header of a block. `process` is the address of the words `pool.PROCESS`, `limit` the number of threads
 # that the function allows.
@@ -52,9 +52,8 @@ KERNEL = ir.FunctionType(ir.VoidType(), [WORDS, I64, I64])
 def emit_driver(module: ir.Module) -> ir.Function:
     """Add ``jitrt_run`` and what it needs to `module`."""
     share = emit_pool(module, _emit_piece(module))
-    function = ir.Function(module, ir.FunctionType(I64, [WORDS, I64, I64, I64]), "jitrt_run")
+    function, builder = defined(module, ir.FunctionType(I64, [WORDS, I64, I64, I64]), "jitrt_run")
     block, objects, watched, first = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     words = {name: builder.load(builder.gep(block, [word(k)])) for k, name in enumerate(HEADER)}
     process = Words(builder, PROCESS, builder.inttoptr(words["process"], WORDS))
     allowed, pool = process["threads"], process["pool"]
@@ -195,10 +194,8 @@ def _emit_call(
 
 def _emit_piece(module: ir.Module) -> ir.Function:
     """``piece(row, number)``: run one piece of a row."""
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_piece")
-    function.linkage = "internal"
+    function, builder = defined(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_piece", internal=True)
     row, number = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     address, params, span, chunk = record(builder, row, word(0), ROW)
     start = builder.mul(number, chunk)
     end = builder.add(start, chunk)

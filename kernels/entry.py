@@ -31,7 +31,7 @@ from .formulas import emit_formulas
 from .guard import emit_guard, emit_hash, field
 from .procedure import PASSED_ON, emit_procedure_call, emit_returned
 from .results import Results
-from .words import BYTES, I1, I32, I64, WORDS, Words, clock, counted, record, repeat_while, variable, word
+from .words import BYTES, I1, I32, I64, WORDS, Words, clock, counted, defined, record, repeat_while, variable, word
 
 # Words of a function. `plain`, if not 0, is a Python function that serves every call. There are `mask` + 1 pairs of
 # words (hash, table) at `slots`, some of them empty. `general` is the first of a chain of tables that are tried when
@@ -137,8 +137,7 @@ def _unless_handed_back(builder: ir.IRBuilder, state: Words, result: ir.Value, *
 
 
 def _method(module: ir.Module, name: str) -> tuple[ir.Function, ir.IRBuilder]:
-    function = ir.Function(module, _METHOD, name)
-    return function, ir.IRBuilder(function.append_basic_block("entry"))
+    return defined(module, _METHOD, name)
 
 
 def _state(builder: ir.IRBuilder, array: ir.Value, fields: dict[str, int]) -> Words:
@@ -160,9 +159,7 @@ def _emit_errors(module: ir.Module, pointer: int) -> ir.Function:
     The variable holds a capsule that points to a structure of NumPy's ufuncs, which begins with an integer: from the
     lowest bit on three bits for each of divide, over, under and invalid. All of them are 0 for what is ignored.
     """
-    function = ir.Function(module, ir.FunctionType(I64, [I64]), "jitrt_current_errors")
-    function.linkage = "internal"
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    function, builder = defined(module, ir.FunctionType(I64, [I64]), "jitrt_current_errors", internal=True)
     (error_state,) = function.args
     with builder.if_then(builder.icmp_signed("==", error_state, word(0))):
         builder.ret(word(0b1111))
@@ -183,10 +180,8 @@ def _emit_errors(module: ir.Module, pointer: int) -> ir.Function:
 def _emit_fits(module: ir.Module, match: ir.Function, formulas: ir.Function, data: int) -> ir.Function:
     """``fits(table, args, nargs, names, values, positions, places) -> i1``: whether the table can serve the call."""
     kind = ir.FunctionType(I1, [WORDS, WORDS, I64, I64, WORDS, WORDS, WORDS])
-    function = ir.Function(module, kind, "jitrt_fits")
-    function.linkage = "internal"
+    function, builder = defined(module, kind, "jitrt_fits", internal=True)
     address, args, nargs, names, values, positions, places = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     missed = function.append_basic_block("missed")
     table = Words(builder, TABLE, address)
 
@@ -318,10 +313,8 @@ class _Serve:
         self, module: ir.Module, run: ir.Function, errors: ir.Function, item: int, data: int, made: ir.Function
     ):
         kind = ir.FunctionType(I64, [WORDS, WORDS, WORDS, I64, I64, WORDS, WORDS])
-        self.function = ir.Function(module, kind, "jitrt_serve")
-        self.function.linkage = "internal"
+        self.function, self.builder = defined(module, kind, "jitrt_serve", internal=True)
         state, table, self.args, self.nargs, self.names, self.values, self.places = self.function.args
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.state, self.table = Words(self.builder, STATE, state), Words(self.builder, TABLE, table)
         self.run, self.errors, self.item = run, errors, item
         self.results = Results(self.builder, self.table, self.values, self.places, data)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from .guard import field
-from .words import I1, I64, WORDS, record, repeat_while, variable, word
+from .words import I1, I64, WORDS, defined, record, repeat_while, variable, word
 
 ROW = ("op", "x", "y", "z")
 (
@@ -49,9 +49,8 @@ def emit_formulas(module: ir.Module, fields: dict[str, int]) -> ir.Function:
 class _Formulas:
     def __init__(self, module: ir.Module, fields: dict[str, int]):
         kind = ir.FunctionType(I1, [WORDS, I64, WORDS, WORDS])
-        self.function = ir.Function(module, kind, "jitrt_formulas")
+        self.function, self.builder = defined(module, kind, "jitrt_formulas")
         self.rows, self.count, self.items, self.registers = self.function.args
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.fields = fields
         self.missed = self.function.append_basic_block("missed")
 

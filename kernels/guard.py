@@ -15,7 +15,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from .api import call_api
-from .words import I1, I32, I64, WORDS, counted, record, repeat_while, variable, word
+from .words import I1, I32, I64, WORDS, counted, defined, record, repeat_while, variable, word
 
 # What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype, or
 # one whose word under `DTYPE_MASK` is `dtype`, if that is not 0: unpickled arrays have dtypes of their own. `ndim`,
@@ -70,10 +70,8 @@ class _Guard:
 
     def __init__(self, module: ir.Module, fields: dict[str, int]):
         kind = ir.FunctionType(I1, [WORDS, I64, WORDS, WORDS, WORDS, WORDS])
-        self.function = ir.Function(module, kind, "jitrt_match")
-        self.function.linkage = "internal"
+        self.function, self.builder = defined(module, kind, "jitrt_match", internal=True)
         self.rows, self.count, self.args, self.values, self.positions, self.places = self.function.args
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.fields = fields
         self.missed = self.function.append_basic_block("missed")
 
@@ -301,10 +299,8 @@ class _Guard:
 
 def emit_hash(module: ir.Module, fields: dict[str, int]) -> ir.Function:
     """Add ``jitrt_hash`` to `module`; the words at `kinds` are laid out as `KINDS`."""
-    function = ir.Function(module, ir.FunctionType(I64, [WORDS, WORDS, I64]), "jitrt_hash")
-    function.linkage = "internal"
+    function, builder = defined(module, ir.FunctionType(I64, [WORDS, WORDS, I64]), "jitrt_hash", internal=True)
     kinds, args, count = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     total, number = variable(builder), variable(builder)
     known = {name: builder.load(builder.gep(kinds, [word(k)])) for k, name in enumerate(KINDS)}
 

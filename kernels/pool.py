@@ -33,7 +33,7 @@ from llvmlite import ir
 
 from .api import call_api
 from .floatflags import clear_flags, raised_flags
-from .words import I1, I32, I64, WORDS, clock, repeat_while, variable, word
+from .words import I1, I32, I64, WORDS, clock, defined, repeat_while, variable, word
 
 MOST_WORKERS = 64
 # Words of the process: the number of threads that it allows, the address of the pool (0 before there is one), whether
@@ -74,10 +74,8 @@ def emit_pool(module: ir.Module, run_piece: ir.Function) -> ir.Function:
 
 def _emit_take(module: ir.Module, run_piece: ir.Function) -> ir.Function:
     """``take(pool) -> i1``: take and run one piece; false if there is none."""
-    function = ir.Function(module, ir.FunctionType(I1, [WORDS]), "jitrt_take")
-    function.linkage = "internal"
+    function, builder = defined(module, ir.FunctionType(I1, [WORDS]), "jitrt_take", internal=True)
     (pool,) = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     retry, claim, run, none = (function.append_basic_block(name) for name in ("retry", "claim", "run", "none"))
     ticket = builder.gep(pool, [word(TICKET)])
     builder.branch(retry)
@@ -106,9 +104,8 @@ def _emit_take(module: ir.Module, run_piece: ir.Function) -> ir.Function:
 
 def _emit_worker(module: ir.Module, take: ir.Function) -> None:
     """Take pieces; after some turns without any, sleep until the next job."""
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_worker")
+    function, builder = defined(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_worker")
     pool, number = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     blocks = {name: function.append_basic_block(name) for name in ("turn", "idle", "spin", "sleep", "wait", "awake")}
     own = builder.gep(pool, [builder.add(word(SLEEPERS), builder.mul(number, word(LINE)))])
     lock = builder.load(builder.gep(own, [word(1)]))
@@ -158,9 +155,8 @@ def _emit_worker(module: ir.Module, take: ir.Function) -> None:
 
 def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
     """Publish a job, wake sleepers, take pieces, and wait for those that others have taken."""
-    function = ir.Function(module, ir.FunctionType(I64, [WORDS, WORDS, I64, I64]), "jitrt_share")
+    function, builder = defined(module, ir.FunctionType(I64, [WORDS, WORDS, I64, I64]), "jitrt_share")
     pool, row, pieces, helpers = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
 
     def place(k: int) -> ir.Value:
         return builder.gep(pool, [word(k)])

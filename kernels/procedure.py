@@ -15,7 +15,7 @@ from .api import call_api
 from .guard import field
 from .pool import PROCESS
 from .results import emit_set
-from .words import BYTES, I32, I64, WORDS, Words, counted, record, variable, word
+from .words import BYTES, I32, I64, WORDS, Words, counted, defined, record, variable, word
 
 PASSED_ON = 1  # no address of an object
 MOST_INTEGER = 1 << 53  # in amount, of an argument
@@ -179,10 +179,8 @@ def emit_returned(module: ir.Module, data: int) -> ir.Function:
     `data` is the offset in bytes of the address of an array's data.
     """
     kind_of = ir.FunctionType(I64, [WORDS, I64, WORDS, I64, WORDS, WORDS])
-    function = ir.Function(module, kind_of, "jitrt_returned")
-    function.linkage = "internal"
+    function, builder = defined(module, kind_of, "jitrt_returned", internal=True)
     rows, k, args, nargs, words, results = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     row = dict(zip(RETURNED, record(builder, rows, k, RETURNED)))
     made, kind = variable(builder), variable(builder)
     builder.store(row["kind"], kind)

@@ -12,7 +12,7 @@ from llvmlite import ir
 from .driver import KERNEL, ROW
 from .pool import PROCESS
 from .procedure import LIMIT, THREADS, WATCHED
-from .words import I1, I64, WORDS, Words, word
+from .words import I1, I64, WORDS, Words, defined, word
 
 STOPPED, WORKSPACE, FIRST_FIELD = 0, 1, 2  # words of an environment
 SHARE_LOOP = ir.FunctionType(I1, [WORDS, WORDS, I64, I64, ir.DoubleType()])
@@ -30,9 +30,8 @@ def emit_share_loop(module: ir.Module, share: ir.Function) -> ir.Function:
     share : llvmlite.ir.Function
         ``jitrt_share``.
     """
-    function = ir.Function(module, SHARE_LOOP, "jitrt_share_loop")
+    function, builder = defined(module, SHARE_LOOP, "jitrt_share_loop")
     arguments, environment, loop, span, work = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     row = builder.bitcast(builder.alloca(ir.ArrayType(I64, len(ROW))), WORDS)
 
     def at(table: ir.Value, k: int) -> ir.Value:

@@ -24,6 +24,16 @@ def symbol(name: str) -> str:
     return f"jitrt.api.{name}"
 
 
+def defined(
+    module: ir.Module, kind: ir.FunctionType, name: str, internal: bool = False
+) -> tuple[ir.Function, ir.IRBuilder]:
+    """A new function of a module, and what builds it; others do not see it if it is `internal`."""
+    function = ir.Function(module, kind, name)
+    if internal:
+        function.linkage = "internal"
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
 def variable(builder: ir.IRBuilder, first: int = 0) -> ir.Value:
     """A local word, which is `first` now."""
     with builder.goto_entry_block():
