@@ -28,10 +28,6 @@ _FIRST_INSTRUCTIONS = 4000  # of a function that is inlined
 class Compiled:
     """A function for certain types.
 
-    Parameters
-    ----------
-    result : numba's CompileResult
-
     Attributes
     ----------
     operands : tuple of numpy.dtype

@@ -131,14 +131,7 @@ def used_values(s: Statement) -> tuple[int, ...]:
 
 
 class StripLoop:
-    """Emission of one loop in strips.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    axis : int
-    division : Division
-    """
+    """Emission of one loop in strips."""
 
     def __init__(self, kernel: Kernel, axis: int, division: Division):
         self.kernel, self.builder, self.axis, self.division = kernel, kernel.builder, axis, division

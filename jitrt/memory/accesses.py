@@ -104,12 +104,7 @@ def have_common_bytes(a: Access, b: Access, shift: int = 0) -> bool:
 
 
 class ByteRanges:
-    """Accesses to one array, found by the bytes between the first and the last that they touch.
-
-    Parameters
-    ----------
-    accesses : sequence of Access
-    """
+    """Accesses to one array, found by the bytes between the first and the last that they touch."""
 
     def __init__(self, accesses: Sequence[Access]):
         self.accesses = accesses

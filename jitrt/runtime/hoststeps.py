@@ -24,10 +24,6 @@ _MEMORY = memoryview((ctypes.c_char * ((1 << 47) - _BEGIN)).from_address(_BEGIN)
 class HostSteps:
     """The steps of one procedure in one call at a time.
 
-    Parameters
-    ----------
-    steps : sequence of Step
-
     Attributes
     ----------
     number : int

@@ -20,12 +20,7 @@ PART = object()
 
 
 class Code:
-    """What functions have in common that differ in what they have closed over, and in the values of defaults.
-
-    Parameters
-    ----------
-    function : function
-    """
+    """What functions have in common that differ in what they have closed over, and in the values of defaults."""
 
     __slots__ = ("_key", "defaults", "function_code", "keywords", "name", "namespace")
 

@@ -36,11 +36,6 @@ _LEAST = 4  # elements that there is room for
 class Pool:
     """The lists whose elements are of one kind.
 
-    Parameters
-    ----------
-    r : Recorder
-    kind : Kind
-
     Attributes
     ----------
     columns : list of Column

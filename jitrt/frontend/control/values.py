@@ -64,12 +64,7 @@ class KindsDiffer(NotStaged):
 
 
 class NeedsValue(NotStaged):
-    """The value of an argument has to be known: staging begins again with it.
-
-    Parameters
-    ----------
-    argument : int
-    """
+    """The value of an argument has to be known: staging begins again with it."""
 
     def __init__(self, argument: int):
         super().__init__(f"the value of argument {argument} decides what is computed")

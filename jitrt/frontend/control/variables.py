@@ -441,13 +441,7 @@ def number_of(r: Recorder, kind: Number, registers: list[str]) -> Scalar | Chose
 
 
 class Variable:
-    """Variables of the procedure that hold values of a kind.
-
-    Parameters
-    ----------
-    r : Recorder
-    kind : Kind
-    """
+    """Variables of the procedure that hold values of a kind."""
 
     def __init__(self, r: Recorder, kind: Kind):
         self.kind = kind

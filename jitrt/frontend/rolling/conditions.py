@@ -70,12 +70,7 @@ class _Assumed:
 
 
 class Conditions:
-    """What is assumed in one trace.
-
-    Parameters
-    ----------
-    trace : Trace
-    """
+    """What is assumed in one trace."""
 
     def __init__(self, trace: Trace):
         self._trace = trace

@@ -37,13 +37,7 @@ class NotRolled(ControlException):
 
 
 class LoopNumber:
-    """``factor * iterations + offset``.
-
-    Parameters
-    ----------
-    factor, offset : int
-    counter : Counter
-    """
+    """``factor * iterations + offset``."""
 
     __slots__ = ("counter", "factor", "offset")
 
