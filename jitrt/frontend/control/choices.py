@@ -14,10 +14,11 @@ from ...kernels.floatflags import NUMBERS
 from ...values.functions import MISSING
 from . import messages, scalars
 from .assignments import Assignments
+from .kinds import join, kind_of, seen_from
 from .recorder import Recorder
 from .source import shown
 from .values import BOOL, UNBOUND, Array, NotNow, NotStaged, Raises, Scalar, Unassigned, Unbound, is_number
-from .variables import Variable, join, kind_of, seen_from
+from .variables import Variable
 
 
 def put_unbound(r: Recorder, variable: Variable, ran: str, value: Any) -> None:

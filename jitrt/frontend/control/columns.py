@@ -11,10 +11,10 @@ from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from . import arrays as a
 from .arrays import ZERO
+from .kinds import Kind
 from .listkinds import axes_of_leaf, dtypes_of_leaf, leaves_of
 from .recorder import Recorder
 from .values import INT, LISTED, Array, View
-from .variables import Kind
 
 LEAST_ROOM = 8  # elements
 _MOST_BYTES = 1 << 40

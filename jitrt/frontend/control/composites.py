@@ -25,10 +25,11 @@ from ...values.records import has_fields
 from ...values.versions import version_of
 from . import references
 from .arrays import materialise
+from .kinds import Kind, Parts, Same, is_covered, join, kind_of, seen_from
 from .lists import Appended
 from .recorder import Recorder
 from .values import BOOL, Array, Composite, ListChanges, Method, NeedsValue, NotStaged, Unread, integer, is_static
-from .variables import Kind, Parts, Same, Variable, is_covered, join, kind_of, seen_from
+from .variables import Variable
 
 _MOST_DEEP = 4
 _WITHOUT_CLASS = frozenset({TUPLE, DICT, RECORDS, METHOD})

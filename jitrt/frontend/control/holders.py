@@ -8,10 +8,10 @@ from typing import Any
 from ...base.frozen import replaced
 from ...ir.loops import POINTER
 from .columns import listed as listed_array
+from .kinds import Held, Kind, Parts, Same, join
 from .lists import GrownList
 from .recorder import Recorder
 from .values import LISTED, Array, Attributes, Composite, Copied, Gone, Perhaps, Unbound, held_by, rebuilt
-from .variables import Held, Kind, Parts, Same, join
 
 
 def is_list_of_same_place(kind: Kind, other: Kind | None) -> bool:

@@ -11,11 +11,12 @@ import numpy as np
 from ...ir.integers import Poly
 from . import arithmetic, containers, library_iterations, lists, scalars, strings, subscripts
 from .arrays import ZERO, fresh, materialise, store
+from .kinds import Number
 from .lists import RunTimeList
 from .outside import of_listing
 from .ranges import Iteration, counted
 from .values import Array, Composite, NotStaged, Scalar, integer, type_name
-from .variables import Number, number_of
+from .variables import number_of
 
 if TYPE_CHECKING:
     from .expressions import Expressions

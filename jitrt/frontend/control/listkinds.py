@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .kinds import Held, Kind, NoneOr, Number, Parts, Reference, Rows, Same, join, kind_of, parts_of
 from .values import INT, Array, Chosen, Composite, Copied, Display, NotStaged, Referenced, RunTime
-from .variables import Held, Kind, NoneOr, Number, Parts, Reference, Rows, Same, join, kind_of, number_dtypes, parts_of
+from .variables import number_dtypes
 
 Leaf = Number | Held | Rows | Reference
 

@@ -13,13 +13,13 @@ from ...values import kinds
 from ...values.kinds import NAMED, OBJECT
 from .columns import Column
 from .containers import Container
+from .kinds import Held, Kind, NoneOr, Parts, Reference, Rows, Same
+from .kinds import Number as NumberKind
 from .listkinds import dtypes_of_leaf, holds_lists, is_of_objects, leaves_of
 from .lists import GrownList
 from .recorder import Recorder
 from .references import pool_of
 from .values import INT, Complex, NotStaged, Referenced
-from .variables import Held, Kind, NoneOr, Parts, Reference, Rows, Same
-from .variables import Number as NumberKind
 
 
 @frozen

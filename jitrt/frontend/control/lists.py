@@ -33,26 +33,12 @@ from .columns import (
     settle_extents,
     write_columns,
 )
+from .kinds import Held, Kind, Number, Parts, Reference, Rows, Same, assembled, is_covered, join, pool_key
 from .listkinds import array_dtype, dtypes_of_leaf, is_of_objects, joined, kind_of_element, leaves_of, values_of
 from .recorder import MOST_EXTENT, Recorder
 from .subscripts import rows_of, sliced, wrapped
 from .values import BOOL, INT, Array, Composite, ListChanges, NotStaged, Referenced, RunTime, View
-from .variables import (
-    Held,
-    Kind,
-    Number,
-    Parts,
-    Reference,
-    Rows,
-    Same,
-    assembled,
-    is_covered,
-    join,
-    number_dtypes,
-    number_of,
-    number_registers,
-    pool_key,
-)
+from .variables import number_dtypes, number_of, number_registers
 
 
 class GrownList(RunTime):

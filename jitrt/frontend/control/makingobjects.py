@@ -15,10 +15,11 @@ from ...values.functions import MISSING
 from . import composites, lists
 from .composites import Cell
 from .holders import holds
+from .kinds import Kind, NoneOr, Parts, join, kind_of
 from .objects import assign, check_not_given_away, found_in, is_constant, need_identity, note_class
 from .source import bind
 from .values import BOOL, Attributes, Composite, NotStaged, held_by
-from .variables import Kind, NoneOr, Parts, Variable, join, kind_of
+from .variables import Variable
 
 if TYPE_CHECKING:
     from .expressions import Expressions

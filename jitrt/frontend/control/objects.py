@@ -31,6 +31,7 @@ from ...values.attributes import (
 from ...values.functions import MISSING
 from . import arithmetic, composites, lists, references
 from .composites import Cell
+from .kinds import Parts, Reference, Same, is_covered, join, kind_of, seen_from
 from .recorder import Recorder
 from .values import (
     BOOL,
@@ -45,7 +46,7 @@ from .values import (
     RunTime,
     integer,
 )
-from .variables import Parts, Reference, Same, Variable, is_covered, join, kind_of, seen_from
+from .variables import Variable
 
 if TYPE_CHECKING:
     from .expressions import Expressions

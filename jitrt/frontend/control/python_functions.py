@@ -13,6 +13,7 @@ import numpy as np
 from ...ir.integers import Poly
 from . import arithmetic, complexnumbers, composites, library, lists, objects, scalars, specialmethods, strings
 from .arrays import ZERO
+from .kinds import Number
 from .lists import RunTimeList
 from .recorder import Recorder
 from .values import (
@@ -28,7 +29,6 @@ from .values import (
     is_number,
     is_python_number,
 )
-from .variables import Number
 
 if TYPE_CHECKING:
     from .calls import Calls

@@ -21,10 +21,10 @@ from ...ir.loops import POINTER
 from . import arrays as a
 from .arrays import ZERO
 from .columns import LEAST_ROOM, Column, columns_of, grow, settle_extents, view_of, write_columns
+from .kinds import Kind, NoneOr, Number, Parts, Reference, Rows, is_covered, pool_key
 from .listkinds import is_of_objects, joined
 from .recorder import MOST_EXTENT, Recorder
 from .values import INT, Array, Composite, ListsMeet, NotStaged, Referenced, View
-from .variables import Kind, NoneOr, Number, Parts, Reference, Rows, is_covered, pool_key
 
 _START, _LENGTH, _ROOM = (Poly.number(k) for k in range(3))  # in the row of a list
 _FIELDS = Poly.number(3)

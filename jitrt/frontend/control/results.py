@@ -14,6 +14,7 @@ from ...values.kinds import NAMED, OBJECT
 from . import arrays as a
 from .composites import read
 from .containers import CONTAINER, is_container, result_parts
+from .kinds import parts_of
 from .listkinds import holds_lists
 from .listresults import (
     Instance,
@@ -49,7 +50,6 @@ from .values import (
     is_python_number,
     type_name,
 )
-from .variables import parts_of
 
 WAY = "way"
 """The variable that says at which of its places a function returned."""

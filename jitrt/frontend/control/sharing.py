@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ...ir.integers import Poly
 from ...values.functions import MISSING
 from . import scalars
+from .kinds import Kind, Number, Parts, Reference, kind_of
 from .listkinds import dtypes_of_leaf, leaves_of
 from .lists import GrownList
 from .recorder import Recorder
 from .values import BOOL, INT, Chosen, Composite, ListChanges, Referenced, dtype_of, held_by, is_number
-from .variables import Kind, Number, Parts, Reference, kind_of, number_dtypes, number_of, number_registers
+from .variables import number_dtypes, number_of, number_registers
 from .written_containers import Keys
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from . import references, strings
 from .composites import put_together
 from .external import Step, is_worth_it
 from .holders import pointers_of
+from .kinds import Number
 from .lists import Appended, RunTimeList, given, given_tuples
 from .makingobjects import check_results
 from .outside import Captures, element_types, is_function, is_source
@@ -48,7 +49,6 @@ from .values import (
     View,
     WholeArrays,
 )
-from .variables import Number
 from .written import MOST_INLINE
 
 LONG_BYTES = 1 << 13  # of arguments; for fewer, what only long arrays need is not compiled

@@ -20,6 +20,7 @@ from . import containers, generators, makingobjects, scalars, sharing
 from .choices import Choices, put_unbound
 from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, tabled
+from .kinds import Kind, Number, is_covered, join, kind_of, seen_from, surviving
 from .localfunctions import LocalFunction, local_function, outlives
 from .nestedloops import nested
 from .outside import Captures
@@ -42,7 +43,7 @@ from .values import (
     Unbound,
     is_number,
 )
-from .variables import Kind, Number, Variable, is_covered, join, kind_of, seen_from, surviving
+from .variables import Variable
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
 _MOST_FIRST = 6  # iterations that are recorded by themselves

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ...ir.integers import Poly
+from .kinds import Number
 from .lists import RunTimeList, given
 from .recorder import Recorder
 from .registry import function
 from .scalars import from_register, negation, poly_of, truth, truth_value
 from .values import BOOL, INT, Chosen, NotStaged, RunTime, Scalar, dtype_of, integer, is_number, is_static
-from .variables import Number
 from .written_containers import text_number
 
 ASCII = tuple(map(chr, range(128)))
