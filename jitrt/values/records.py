@@ -8,7 +8,7 @@ A trace works with `Records`, which have a symbol for each field.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -134,31 +134,7 @@ class Records:
         else:
             _refuse(name)
 
-    def __eq__(self, other: object) -> bool:
-        return _refuse("==")
-
-    def __ne__(self, other: object) -> bool:
-        return _refuse("!=")
-
     __hash__ = None  # type: ignore[assignment]
-
-    def __bool__(self) -> bool:
-        return _refuse("bool")
-
-    def __contains__(self, value: Any) -> bool:
-        return _refuse("in")
-
-    def __repr__(self) -> str:
-        return _refuse("repr")
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return _refuse("a copy")
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return _refuse("an array made of it")
-
-    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:
-        return _refuse("a ufunc")
 
     def __array_function__(self, function: Any, *args: Any) -> Any:
         return _refuse(function.__name__)
@@ -202,12 +178,22 @@ class _Record:
     def __class__(self) -> type:
         return np.record if self._records._kind is np.recarray else np.void
 
-    __eq__, __ne__, __bool__, __contains__ = Records.__eq__, Records.__ne__, Records.__bool__, Records.__contains__
-    __repr__, __reduce_ex__, __array__ = Records.__repr__, Records.__reduce_ex__, Records.__array__
-    __array_ufunc__, __array_function__ = Records.__array_ufunc__, Records.__array_function__
+    __array_function__ = Records.__array_function__
     __hash__ = None  # type: ignore[assignment]
     __iter__ = __len__ = None
 
 
 def _refuse(what: str) -> Any:
     raise Untraceable(f"does more with an array of records than to use its fields ({what})")
+
+
+def _refusing(what: str) -> Callable[..., Any]:
+    return lambda *args, **kwargs: _refuse(what)
+
+
+for _name, _what in {
+    "array": "an array made of it", "array_ufunc": "a ufunc", "bool": "bool", "contains": "in", "eq": "==", "ne": "!=",
+    "reduce_ex": "a copy", "repr": "repr",
+}.items():  # fmt: skip
+    for _class in (Records, _Record):
+        setattr(_class, f"__{_name}__", _refusing(_what))

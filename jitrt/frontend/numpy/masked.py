@@ -55,9 +55,6 @@ class MaskedTracer(MaskedFolds):
             refuse(f"np.{function.__name__}")
         return getattr(self, name)(*args[1:], **kwargs)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return refuse("an array made of it")
-
     def __getattr__(self, name: str) -> Any:
         if hasattr(np.ma.MaskedArray, name) and not name.startswith("__array_"):
             return refuse(name)
@@ -80,27 +77,6 @@ class MaskedTracer(MaskedFolds):
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[k] for k in range(len(self))]) if self.ndim > 1 else refuse("a loop over elements")
-
-    def __bool__(self) -> bool:
-        return refuse("bool")
-
-    def __float__(self) -> float:
-        return refuse("float")
-
-    def __int__(self) -> int:
-        return refuse("int")
-
-    def __complex__(self) -> complex:
-        return refuse("complex")
-
-    def __contains__(self, value: Any) -> bool:
-        return refuse("in")
-
-    def __repr__(self) -> str:
-        return refuse("repr")
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return refuse("a copy")
 
     @property
     def mask(self) -> Any:
@@ -310,6 +286,11 @@ for _name, (_ufunc, _) in BINARY.items():
         setattr(MaskedTracer, f"__{_prefix}{_name}__", _made)
     if f"__i{_name}__" not in vars(MaskedTracer):
         setattr(MaskedTracer, f"__i{_name}__", _refusing(f"an assignment by {_name}"))
+for _name, _what in {
+    "array": "an array made of it", "bool": "bool", "complex": "complex", "contains": "in", "float": "float",
+    "int": "int", "reduce_ex": "a copy", "repr": "repr",
+}.items():  # fmt: skip
+    setattr(MaskedTracer, f"__{_name}__", _refusing(_what))
 for _name, (_ufunc, _) in COMPARISONS.items():
     setattr(MaskedTracer, f"__{_name}__", lambda self, other, f=_ufunc: compare(self, other, f))
 for _name, (_unary, _of_number) in UNARY.items():
