@@ -116,14 +116,10 @@ class ListCalls(Expressions):
         r = self.r
         if name not in _METHODS or (kwargs and name != "sort") or len(args) not in _METHODS[name]:
             raise NotStaged(f"the method {name} of lists")
-        if isinstance(values, list):
-            self.need_grown(values)
         if isinstance(values, (RowOf, Tuples)) and values.argument is not None:
             raise NeedsValue(values.argument)  # it has to be a list that is appended to
-        if isinstance(values, Appended) and name not in ("append", "extend"):
-            raise NotStaged("a change of a list that is an argument")
-        if not isinstance(values, (GrownList, Referenced)):
-            references.need("a change of a list in a list", values)
+        if not isinstance(values, Appended) or name not in ("append", "extend"):
+            values = self.changeable(values)
         if name == "append":
             return self.append(values, args[0], e.args[0])
         if name == "extend":

@@ -87,8 +87,7 @@ class Scan:
             return
         if is_external(value) and not is_traced_through(value):
             self.has_steps = True
-            if place is not None:
-                self.captures.values.append(Capture(name, value, *place))
+            self._note(name, value, place)
             return
         if is_one_of(value, PURE_FUNCTIONS | SCOPES | BY_NAME):
             self.captures.makes_objects |= value in PURE_FUNCTIONS
@@ -96,14 +95,12 @@ class Scan:
             self.captures.sets_attributes |= value in BY_NAME
             return
         if isinstance(value, types.FunctionType) and not is_numpy(value):
-            if place is not None:
-                self.captures.values.append(Capture(name, loaded, *place))
+            self._note(name, loaded, place)
             if value.__module__ not in PURE_MODULES and id(value) not in self.seen:
                 self.seen.add(id(value))
                 self.called(value, lambda: self.function(value, name))
         elif is_masked_constant(value) or (isinstance(value, np.ndarray) and place is not None and is_frozen(value)):
-            if place is not None:
-                self.captures.values.append(Capture(name, value, *place))
+            self._note(name, value, place)
         elif isinstance(value, np.ndarray):
             self._note_what_changes()
             if place is None:
@@ -111,30 +108,25 @@ class Scan:
             _add(Capture(name, value, *place), self.captures.arrays)
         elif type(value) in GENERATORS or is_one_of(value, MAKERS) or getattr(value, "__self__", None) is GLOBAL:
             self._note_what_changes()
-            if place is not None:
-                self.captures.values.append(Capture(name, value, *place))
+            self._note(name, value, place)
             self.captures.generators.append(value if type(value) in GENERATORS else GLOBAL)
         elif type(value) is np.vectorize or type(value) is functools._lru_cache_wrapper:
             self._note_what_changes()
-            if place is not None:
-                self.captures.values.append(Capture(name, value, *place))
+            self._note(name, value, place)
             self.value(value.pyfunc if isinstance(value, np.vectorize) else value.__wrapped__, name, None)
         elif type(value) in (logging.Logger, types.ModuleType):
             self._note_what_changes()
-            if place is not None:
-                self.captures.values.append(Capture(name, value, *place))
+            self._note(name, value, place)
             if type(value) is types.ModuleType:
                 self.captures.modules[id(value)] = value
         elif isinstance(value, functools.partial):
-            if place is not None:
-                self.captures.values.append(Capture(name, loaded, *place))
+            self._note(name, loaded, place)
             for part in (value.func, *value.args):
                 self.value(part, name, None)
             for keyword, part in value.keywords.items():
                 self.value(part, name, (value.keywords, keyword))
         elif isinstance(value, type) and is_plain_class(value):
-            if place is not None:
-                self.captures.values.append(Capture(name, value, *place))
+            self._note(name, value, place)
             self.captures.classes.add(value)
         elif place is not None and is_container(value):
             self._note_what_changes()
@@ -159,6 +151,11 @@ class Scan:
                 self.called(value, lambda: check_pure(value, name))
             else:
                 check_pure(value, name)
+
+    def _note(self, name: str, value: Any, place: Any) -> None:
+        """Note a value that further calls have to find in its place, too, if it has one."""
+        if place is not None:
+            self.captures.values.append(Capture(name, value, *place))
 
     def _note_what_changes(self) -> None:
         """Note that the code reads something that a trace finds a stand-in for."""
