@@ -99,7 +99,7 @@ def build_kernel(
     if group.sliding is not None:
         outer, members, nbytes = sliding_members(group.sliding, layouts, inlined)
         slides = group.sliding.axis is not None
-        return _Kernel(outer, members, group.sliding.local, nbytes, slides).build(because)
+        return Kernel(outer, members, group.sliding.local, nbytes, slides).build(because)
     domain, folded, partition = group.kind
     blocked = partition[0] if partition else ()
     order, leaves, gathers = expressions(group, inlined)
@@ -133,7 +133,7 @@ def build_kernel(
         assert sum(a.blocked for a in axes) == 1, "one axis is cut into blocks"
         axes = [replaced(a, block=ceiling(a.extent, partition[1])) if a.blocked else a for a in axes]
         outer.append(NestAxis(partition[1], False, block_strides(group.sinks, len(accesses)), counts=True))
-    return _Kernel(outer, [Member(group, order, accesses, axes, form)]).build(because)
+    return Kernel(outer, [Member(group, order, accesses, axes, form)]).build(because)
 
 
 def _build_shared(
@@ -170,7 +170,7 @@ def _build_shared(
     if rows > 1:
         strides = tuple(-rows * a.turn for a in every)
         turns[-1] = replaced(turns[-1], extent=ceiling(extent, rows), strides=strides, counts=True)
-    return _Kernel(turns, members, sharing.local, local.nbytes).build(because)
+    return Kernel(turns, members, sharing.local, local.nbytes).build(because)
 
 
 def _outer_strides(accesses: Sequence[list[Access]], sharing: Sharing, level: int) -> Iterator[int]:
@@ -239,7 +239,7 @@ def _moved(access: Access, member: Group, layouts: Layouts) -> Layout:
     return sink_access(sink, layouts, sink.folded_axes).layout
 
 
-class _Kernel:
+class Kernel:
     """One kernel: shared loops around the nests of its members.
 
     Parameters

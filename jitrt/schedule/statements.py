@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from ..base.frozen import frozen
 from ..ir.build import literal
@@ -20,7 +20,6 @@ from .loopnest import (
     Compute,
     FoldInto,
     Gather,
-    Literal,
     Load,
     Loop,
     Neutral,
@@ -35,6 +34,9 @@ from .loopnest import (
     Update,
 )
 from .tiles import is_crossing
+
+if TYPE_CHECKING:
+    from .nest import Kernel
 
 _HIDDEN_COST = 8  # additions an element: about what a processor does while a scan waits for its last result
 
@@ -82,37 +84,19 @@ class Member:
         return cost_of(self.order, self.accesses)
 
 
-class KernelState(Protocol):
-    """What the members of one kernel have in common."""
-
-    outer: list[NestAxis]
-    members: list[Member]
-    axes: list[NestAxis]
-    local: frozenset[Node]
-    registers: dict[Node, int]
-    slides: bool
-
-    def operand(self, access: Access, number: int, member: Member, first_axis: int, k: int) -> Operand: ...
-
-    def value(self) -> int: ...
-
-    def accumulator(self) -> int: ...
-
-    def literal(self, target: int, number: Any) -> Literal: ...
-
-
 class MemberStatements:
     """Statements of one member.
 
     Parameters
     ----------
-    kernel : KernelState
+    kernel : Kernel
+        What its members have in common.
     member : Member
     first_axis, first_access : int
         Numbers, in the kernel, of the first axis and of the first access of the member.
     """
 
-    def __init__(self, kernel: KernelState, member: Member, first_axis: int, first_access: int):
+    def __init__(self, kernel: Kernel, member: Member, first_axis: int, first_access: int):
         self.kernel, self.member, self.first = kernel, member, first_axis
         self.group, self.axes, self.form = member.group, member.axes, member.form
         self.values: dict[Node, int] = {}
