@@ -153,57 +153,11 @@ class Specialisations:
                 self._remember(key, found)
             return found
         if found is None:
+            made = None
             with self._lock, at_work():
-                while found is None:
-                    integers = self.integers.note(structure, leaves)
-                    if _are_large(leaves, integers):
-                        return _LARGE
-                    key = _key(structure, keys, integers, donated, captures)
-                    found = self._known.get(key)
-                    if found is not None:
-                        break
-                    if is_call and (failure := self._fails_again(key) or self._may_raise(key)) is not None:
-                        return failure
-                    if signature.log.isEnabledFor(logging.INFO):
-                        others = [k for k in self._known if k.outside == captures.number]
-                        signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
-                    call = Call(
-                        self._function, self._name, leaves, structure, captures, None, donated, integers, answers,
-                        self._programs.rounding,
-                    )  # fmt: skip
-                    sizes = self.integers.wanted(structure)
-                    try:
-                        general = self._general(call, key, sizes) if is_call else None
-                        if general is not None:
-                            types, found = general
-                            if found not in self:
-                                self._remember(key._replace(types=types), found)
-                                self._budget.note_trace(key, found)
-                            break
-                        if is_call and not self._may_trace(key, leaves):
-                            return self._give_up(key)
-                        found = self._specialise(call, key)
-                    except CallRaises as reason:  # another trace would say the same
-                        self._raised += key not in self._failures
-                        return self._note_failure(key, Unspecialised(str(reason)), is_call)
-                    except IntegerWanted as wanted:
-                        if self.fix(structure, wanted, len(leaves)):
-                            return Plain(str(wanted))
-                        continue
-                    except Unspecialised as reason:
-                        self._raised += reason.error is not None and key not in self._failures
-                        return self._note_failure(key, reason, is_call)
-                    self._failures.pop(key, None)
-                    if isinstance(found, Plain) and integers and not found.is_passing:  # they may be why
-                        self.integers.fix(structure, integers)
-                        found = None
-                        continue
-                    if isinstance(found, Plain):
-                        found.integers = integers
-                    self._remember(key, found)
-                    if is_call:
-                        self._budget.note_trace(key, found)
-                        self._templates.note(call, (structure, captures.number), key.types, sizes, found)
+                while made is None:
+                    made = self._attempt(leaves, structure, captures, keys, donated, answers)
+            key, found = made
         elif is_call:
             self._in_use.add(id(found))
             self._budget.note_calls(found, 1)
@@ -212,6 +166,65 @@ class Specialisations:
             call = Call(self._function, self._name, leaves, structure, captures, integers=integers, rounding=rounding)
             return self._told_apart(found, key, replaced(call, answers=answers))
         return found
+
+    def _attempt(
+        self,
+        leaves: list[Any],
+        structure: Tree,
+        captures: Captures,
+        keys: list[Any],
+        donated: tuple[int, ...],
+        answers: dict[HostedCall, Any] | None,
+    ) -> tuple[Signature, Specialisation | Plain] | None:
+        """What serves these arguments, and their signature; None if that has changed: some integers decide more."""
+        is_call = answers is not None
+        integers = self.integers.note(structure, leaves)
+        key = _key(structure, keys, integers, donated, captures)
+        if _are_large(leaves, integers):
+            return key, _LARGE
+        known = self._known.get(key)
+        if known is not None:
+            return key, known
+        if is_call and (failure := self._fails_again(key) or self._may_raise(key)) is not None:
+            return key, failure
+        if signature.log.isEnabledFor(logging.INFO):
+            others = [k for k in self._known if k.outside == captures.number]
+            signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
+        call = Call(
+            self._function, self._name, leaves, structure, captures, None, donated, integers, answers,
+            self._programs.rounding,
+        )  # fmt: skip
+        sizes = self.integers.wanted(structure)
+        try:
+            general = self._general(call, key, sizes) if is_call else None
+            if general is not None:
+                types, found = general
+                if found not in self:
+                    self._remember(key._replace(types=types), found)
+                    self._budget.note_trace(key, found)
+                return key, found
+            if is_call and not self._may_trace(key, leaves):
+                return key, self._give_up(key)
+            found = self._specialise(call, key)
+        except CallRaises as reason:  # another trace would say the same
+            self._raised += key not in self._failures
+            return key, self._note_failure(key, Unspecialised(str(reason)), is_call)
+        except IntegerWanted as wanted:
+            return (key, Plain(str(wanted))) if self.fix(structure, wanted, len(leaves)) else None
+        except Unspecialised as reason:
+            self._raised += reason.error is not None and key not in self._failures
+            return key, self._note_failure(key, reason, is_call)
+        self._failures.pop(key, None)
+        if isinstance(found, Plain) and integers and not found.is_passing:  # they may be why
+            self.integers.fix(structure, integers)
+            return None
+        if isinstance(found, Plain):
+            found.integers = integers
+        self._remember(key, found)
+        if is_call:
+            self._budget.note_trace(key, found)
+            self._templates.note(call, (structure, captures.number), key.types, sizes, found)
+        return key, found
 
     def find_for_calls(self, leaves: list[Any], structure: Tree, may_make: bool = True) -> Specialisation | Plain:
         """What will serve calls like this one, and of other sizes, too, where `find` gives what people look at.
