@@ -116,7 +116,13 @@ class StagedFunction:
     """
 
     def __init__(
-        self, function: Callable[..., Any], call: StagedCall, rounding: Rounding, takes_whole: bool, threads: int
+        self,
+        function: Callable[..., Any],
+        call: StagedCall,
+        rounding: Rounding,
+        takes_whole: bool,
+        threads: int,
+        has_loops: bool,
     ):
         self.function, self.threads = function, threads
         args = call.leaves
@@ -137,8 +143,10 @@ class StagedFunction:
         if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.written):
             raise NotStaged("writes into an array that is read-only or overlaps itself")
         procedure = self.staged.procedure
-        # The states of generators are taken back here and not by the procedure.
-        self.address = entry_of(procedure, self.written, not self.draws and trips(args) < policy.MUCH_WORK)
+        # The states of generators are taken back here and not by the procedure. Where NumPy has the loops, and not
+        # Python, a baseline version would be slower than the plain function.
+        begins = has_loops and not self.draws and trips(args) < policy.MUCH_WORK
+        self.address = entry_of(procedure, self.written, begins)
         self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(self.address)
         self.offsets = [layout[name] for name in ("data", "shape", "strides")]
         self.results = Results(procedure, layout["data"])

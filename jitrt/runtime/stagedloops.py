@@ -232,7 +232,9 @@ class LoopEngine:
             if known is not None:
                 raise WholeArrays if known[1] else NotStaged(known[0])
             with at_work(), collection.paused():
-                loop = StagedFunction(self._function, call, self._rounding, instead_of_plain, self._threads)
+                loop = StagedFunction(
+                    self._function, call, self._rounding, instead_of_plain, self._threads, self._has_loops
+                )
             self.compile_seconds = time.perf_counter() - start
             enters("")  # it runs next
         except TooLarge:

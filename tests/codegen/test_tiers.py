@@ -155,6 +155,21 @@ def test_one_version_where_two_would_differ():
     assert set(tierup._baselines) > before
 
 
+def test_one_version_where_numpy_has_the_loops():
+    """The plain function has no loops that take Python long, so that a baseline version would be slower."""
+
+    def searched(x, edges):
+        return np.searchsorted(edges, x * 2.5) + 1
+
+    before = set(tierup._baselines)
+    x, edges = np.random.default_rng(1).random(1000), np.linspace(0.0, 2.5, 90)
+    compiled = jitrt.jit(searched)
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(x, edges), searched(x, edges))
+    assert compiled.plain_reason == ""
+    assert set(tierup._baselines) == before
+
+
 def test_what_is_slower_than_plain_is_optimised_before_it_is_given_up(monkeypatch):
     answers = []
 
