@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import debug
+from ..frontend.control.complexnumbers import COMPLEX
 from ..frontend.control.listresults import Instance, Known, Possibly, Several, pools_in
 from ..frontend.control.outside import element_types
 from ..frontend.control.results import WAY, Argument, Made, Number, Result, Stored
@@ -82,6 +83,8 @@ def procedure_table(
             lists.add(number)
             kinds = {"object": id(list), "descr": id(type_), "words": int(type_ is float)}
             return kinds | {"kind": guard.NUMBERS, "slot": memory, "shape": extent}
+        if type(leaf) in COMPLEX:
+            return {"object": id(type(leaf)), "slot": work.complex_at(place, leaf), "kind": guard.NUMBER, "words": 2}
         return drawn(leaf, place) if type(leaf) in GENERATORS else _typed(leaf, slot, guarded.kept)
 
     def drawn(source: Any, place: int) -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..frontend.control.complexnumbers import COMPLEX, as_array
 from ..frontend.control.external import Step
 from ..frontend.control.outside import array_of, element_types
 from ..frontend.control.strings import codes
@@ -74,6 +75,11 @@ class Work:
         head[shape // 8], head[strides // 8], head[begin + 2] = extent, extent + 16, 8
         return here + data, extent
 
+    def complex_at(self, at: int, value: Any) -> int:
+        """Where native code writes the two floats of a complex number down, which are read as an array from now on."""
+        self.put(at, value)
+        return self.arrays[at].ctypes.data
+
     def put(self, at: int, value: Any) -> bool:
         """Write an argument down."""
         kind = type(value)
@@ -89,6 +95,9 @@ class Work:
             return types is not None
         elif kind is str:
             array = self.arrays[at] = codes(value)
+            self.words[at] = id(array)
+        elif kind in COMPLEX:
+            array = self.arrays[at] = as_array(value)
             self.words[at] = id(array)
         elif kind in GENERATORS:
             self.words[at] = word_of(value)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...base.frozen import replaced
 from ...ir.integers import Poly
+from ...ir.loops import Parameter
 from . import arithmetic, scalars
 from . import arrays as a
 from .recorder import Recorder
@@ -34,6 +35,7 @@ from .values import (
 if TYPE_CHECKING:
     from .expressions import Expressions
 
+COMPLEX = (complex, np.complex128)
 _NO_PLACE = ast.Call(ast.Name("quotient"), [], [], lineno=0, col_offset=0)
 _COMPLEX = np.dtype(complex)
 _MOST_POWER = 100  # up to which CPython multiplies
@@ -93,6 +95,24 @@ def as_numpys(r: Recorder, value: Any, *others: Any) -> Any:
     made = a.fresh(r, _COMPLEX, (a.ONE,))
     store(r, made, (a.ZERO,), value)
     return scalars.from_register(r, made.element((a.ZERO,)), _COMPLEX)
+
+
+def parameter(r: Recorder, name: str, kind: type) -> Any:
+    """A complex number that is an argument, which the caller hands over as `as_array`."""
+    dtype, count = (FLOAT, 2) if kind is complex else (_COMPLEX, 1)
+    parameter = Parameter(name, dtype, 1, True)
+    r.parameters.append(parameter)
+    r.facts.bound(parameter.extent(0), [count], [count])
+    view = View(name, a.ZERO, (Poly.number(dtype.itemsize),), frozenset({name}), True, True)
+    loaded = [r.load(view, dtype, (Poly.number(k),)) for k in range(count)]
+    return (
+        Complex(*(Scalar(FLOAT, True, part) for part in loaded)) if kind is complex else Scalar(dtype, False, *loaded)
+    )
+
+
+def as_array(value: Any) -> np.ndarray:
+    """A complex number as an array that procedures read."""
+    return np.array([value.real, value.imag] if type(value) is complex else [value])
 
 
 def binary(where: Expressions, op: str, x: Any, y: Any) -> Any:

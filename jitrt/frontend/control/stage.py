@@ -21,7 +21,7 @@ from ...values.trees import fields_in, leaf_count
 from ..forms import encoding_of
 from ..python.captures import Capture
 from . import arrays as a
-from . import references, strings
+from . import complexnumbers, references, strings
 from .composites import put_together
 from .external import Step, is_worth_it
 from .holders import pointers_of
@@ -316,7 +316,7 @@ def _part(r: Recorder, number: int, value: Any) -> Any:
     """What a part of an argument is while staging: it need not be used."""
     if ("appended", number) in r.changing:
         return Appended(r, number)
-    known = (np.ndarray, list, int, float, np.generic, np.random.Generator, np.random.RandomState)
+    known = (np.ndarray, list, int, float, complex, np.generic, np.random.Generator, np.random.RandomState)
     is_empty = type(value) is list and element_types(value) is None
     if is_empty or not isinstance(value, known) or isinstance(value, (bool, np.bool)):
         return Unread(number, type(value))
@@ -362,6 +362,8 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
     if type(value) is float:
         r.parameters.append(Parameter(name, np.dtype(float)))
         return Scalar(np.dtype(float), True, name)
+    if type(value) in complexnumbers.COMPLEX:
+        return complexnumbers.parameter(r, name, type(value))
     if isinstance(value, np.generic) and value.dtype.char in "bhilqBHIfd":
         dtype = INT if value.dtype.kind in "iu" else value.dtype
         r.parameters.append(Parameter(name, dtype))
