@@ -12,7 +12,7 @@ import numpy as np
 
 from ...kernels.floatflags import NUMBERS
 from ...values.functions import MISSING
-from . import messages, scalars
+from . import messages, missingkeys, scalars
 from .assignments import Assignments
 from .kinds import join, kind_of, seen_from
 from .recorder import Recorder
@@ -146,6 +146,10 @@ class Choices(Assignments):
 
     def do_Try(self, s: ast.Try) -> None:
         """Where a statement of the body raises, the procedure stops, and the plain function handles it."""
+        made = missingkeys.asked_for(self, s)
+        if made is not None:
+            self.block([made])
+            return
         for body in (s.body, s.orelse, s.finalbody):
             self.block(body)
             if self.ends and s.finalbody:

@@ -1,0 +1,62 @@
+"""Handlers of a `KeyError` that one look into a dict may raise: the key is asked for instead.
+
+    try:                         if k in counts:
+        counts[k] += 1       →       counts[k] += 1
+    except KeyError:             else:
+        counts[k] = 1                counts[k] = 1
+
+Whatever else the statements raise, the procedure stops and the plain function answers, so that it does not matter who
+handles it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING, Any
+
+from .values import Composite, DictDisplay
+from .written_containers import Dict
+
+if TYPE_CHECKING:
+    from .statements import Statements
+
+_OF_KEYS = (ast.Name, ast.Attribute, ast.Constant, ast.Tuple, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Load)
+_NOT_ASKED_TWICE = (ast.Call, ast.NamedExpr, ast.Lambda, ast.IfExp, ast.BoolOp, ast.comprehension, ast.Yield)
+
+
+def asked_for(where: Statements, s: ast.Try) -> ast.If | None:
+    """What does the same as a `try` statement of that kind; None for others."""
+    if len(s.handlers) != 1 or len(s.body) != 1 or s.finalbody:
+        return None
+    (statement,), (handler,) = s.body, s.handlers
+    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
+        return None
+    if handler.name is not None or not isinstance(handler.type, ast.Name) or _names(where, handler.type) is not KeyError:
+        return None
+    if any(isinstance(node, _NOT_ASKED_TWICE) for node in ast.walk(statement)):
+        return None
+    looks = [node for node in ast.walk(statement) if isinstance(node, ast.Subscript) and _reads(node, statement)]
+    if len(looks) != 1 or not isinstance(looks[0].value, ast.Name):
+        return None
+    name, key = looks[0].value, looks[0].slice
+    if not all(isinstance(node, _OF_KEYS) for node in ast.walk(key)) or not _is_dict(where.expression(name)):
+        return None
+    test = ast.Compare(key, [ast.In()], [ast.Name(name.id, ast.Load())])
+    made = ast.If(test, [statement, *s.orelse], handler.body)
+    return ast.fix_missing_locations(ast.copy_location(made, s))
+
+
+def _names(where: Statements, name: ast.Name) -> Any:
+    value = where.expression(name)
+    return value if value is getattr(builtins, name.id, None) else None
+
+
+def _reads(node: ast.Subscript, statement: ast.stmt) -> bool:
+    """Whether a subscript is read: not, if it is assigned, but by an augmented assignment."""
+    return isinstance(node.ctx, ast.Load) or (isinstance(statement, ast.AugAssign) and node is statement.target)
+
+
+def _is_dict(value: Any) -> bool:
+    """Whether a value is a dict that raises for a key that it has not."""
+    return type(value) in (dict, DictDisplay) or (isinstance(value, Composite) and value.kind in (Dict, dict))
