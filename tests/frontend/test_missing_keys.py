@@ -105,8 +105,9 @@ def test_a_dict_of_the_users_that_has_every_key():
 )
 def test_other_exceptions_go_where_they_went(statement):
     function = function_of(
-        f"def f(x):\n    d, other, total = {{1: 2, 5: 3}}, {{1: 1}}, 0\n    for v in x.tolist():\n        k = v\n"
-        f"        try:\n            {statement}\n        except KeyError:\n            total -= 1\n            d[k] = 7\n"
+        f"def f(x):\n    d, other, total = {{1: 2, 5: 3}}, {{1: 1}}, 0\n    for v in x.tolist():\n"
+        f"        k = v\n        try:\n            {statement}\n        except KeyError:\n"
+        "            total -= 1\n            d[k] = 7\n"
         "    return total, sorted(d.items())\n"
     )
     fast = jitrt.jit(function)

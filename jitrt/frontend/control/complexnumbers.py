@@ -104,10 +104,10 @@ def parameter(r: Recorder, name: str, kind: type) -> Any:
     r.parameters.append(parameter)
     r.facts.bound(parameter.extent(0), [count], [count])
     view = View(name, a.ZERO, (Poly.number(dtype.itemsize),), frozenset({name}), True, True)
-    loaded = [r.load(view, dtype, (Poly.number(k),)) for k in range(count)]
-    return (
-        Complex(*(Scalar(FLOAT, True, part) for part in loaded)) if kind is complex else Scalar(dtype, False, *loaded)
-    )
+    parts = [r.load(view, dtype, (Poly.number(k),)) for k in range(count)]
+    if kind is complex:
+        return Complex(Scalar(FLOAT, True, parts[0]), Scalar(FLOAT, True, parts[1]))
+    return Scalar(dtype, False, parts[0])
 
 
 def as_array(value: Any) -> np.ndarray:

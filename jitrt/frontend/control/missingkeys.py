@@ -12,27 +12,28 @@ handles it.
 from __future__ import annotations
 
 import ast
-import builtins
 from typing import TYPE_CHECKING, Any
 
 from .values import Composite, DictDisplay
 from .written_containers import Dict
 
 if TYPE_CHECKING:
-    from .statements import Statements
+    from .expressions import Expressions
 
-_OF_KEYS = (ast.Name, ast.Attribute, ast.Constant, ast.Tuple, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Load)
+_OF_KEYS = (
+    ast.Name, ast.Attribute, ast.Constant, ast.Tuple, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Load,
+)  # fmt: skip
 _NOT_ASKED_TWICE = (ast.Call, ast.NamedExpr, ast.Lambda, ast.IfExp, ast.BoolOp, ast.comprehension, ast.Yield)
 
 
-def asked_for(where: Statements, s: ast.Try) -> ast.If | None:
+def asked_for(where: Expressions, s: ast.Try) -> ast.If | None:
     """What does the same as a `try` statement of that kind; None for others."""
     if len(s.handlers) != 1 or len(s.body) != 1 or s.finalbody:
         return None
     (statement,), (handler,) = s.body, s.handlers
     if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
         return None
-    if handler.name is not None or not isinstance(handler.type, ast.Name) or _names(where, handler.type) is not KeyError:
+    if handler.name is not None or not _is_key_error(where, handler.type):
         return None
     if any(isinstance(node, _NOT_ASKED_TWICE) for node in ast.walk(statement)):
         return None
@@ -47,9 +48,8 @@ def asked_for(where: Statements, s: ast.Try) -> ast.If | None:
     return ast.fix_missing_locations(ast.copy_location(made, s))
 
 
-def _names(where: Statements, name: ast.Name) -> Any:
-    value = where.expression(name)
-    return value if value is getattr(builtins, name.id, None) else None
+def _is_key_error(where: Expressions, e: ast.expr | None) -> bool:
+    return isinstance(e, ast.Name) and e.id == "KeyError" and where.expression(e) is KeyError
 
 
 def _reads(node: ast.Subscript, statement: ast.stmt) -> bool:

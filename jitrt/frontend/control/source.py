@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...base.syntax import syntax_tree
+from .cells import with_cells
 from .generated import initialiser
 from .values import NotStaged, is_static
 
@@ -64,7 +65,7 @@ def generator_of(code: types.CodeType) -> ast.FunctionDef:
     found = _with_private_names(found, code)
     if not _are_alike(_compiled(found, code), code):  # a file that has been written since it was read
         raise NotStaged("its source is that of another function")
-    return found
+    return with_cells(found)
 
 
 def _with_private_names(definition: ast.FunctionDef, code: types.CodeType) -> ast.FunctionDef:
