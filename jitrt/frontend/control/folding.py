@@ -14,7 +14,7 @@ from .recorder import Recorder
 from .registry import FUNCTIONS, METHODS, Handler, as_array, function, known_dtype, ufunc
 from .scalars import from_register, register_of, static_integer
 from .shapes import reshape
-from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, integer
+from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, integer, is_static
 
 
 def _axes(array: Array, axis: Any) -> tuple[int, ...]:
@@ -171,11 +171,29 @@ for _name, _op in (("argmax", "greater"), ("argmin", "less")):
     FUNCTIONS[getattr(np, _name)] = METHODS[_name] = _searching(_op)
 
 
+# For each order of a norm of vectors the ufunc of each element, and the fold.
+_NORMS: dict[Any, tuple[np.ufunc, str]] = {
+    None: (np.multiply, "add"), 2: (np.multiply, "add"), 1: (np.absolute, "add"),
+    np.inf: (np.absolute, "maximum"), -np.inf: (np.absolute, "minimum"),
+}  # fmt: skip
+
+
 @function(np.linalg.norm)
-def _norm(r: Recorder, array: Array) -> Any:
+def _norm(r: Recorder, array: Array, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     array = a.materialise(r, as_array(r, array))
     if array.dtype.kind not in "fiu":
         raise NotStaged("a norm of complex numbers")
+    axes = _axes(array, axis)
+    if ord in ("fro", "f") and len(axes) == 2:
+        ord = None
+    if not (ord is None or is_static(ord)) or ord not in _NORMS or (ord is not None and len(axes) != 1):
+        raise NotStaged("a norm of that order")
+    if len(axes) > 2 and axis is not None:
+        raise NotStaged("a norm along more than two axes")
     flat = array if array.dtype.kind == "f" else a.materialise(r, a.cast(r, array, FLOAT))
-    squares = a.call_ufunc(r, np.multiply, [flat, flat])
-    return ufunc(r, np.sqrt, [a.fold(r, "add", squares, tuple(range(squares.ndim)), False, flat.dtype)])
+    of_element, fold = _NORMS[ord]
+    if fold != "add":
+        r.require(flat.shape[axes[0]] - 1)
+    elements = a.call_ufunc(r, of_element, [flat] * of_element.nin)
+    made = a.fold(r, fold, elements, axes, _are_kept(keepdims), flat.dtype)
+    return ufunc(r, np.sqrt, [made]) if of_element is np.multiply else made
