@@ -65,6 +65,7 @@ from .written_math import METHODS as INTEGER_METHODS
 from .written_ufuncs import UFUNC_METHODS
 
 _OPERATORS = {function: name for name, function in arithmetic.BINARY.items()}
+_WRITTEN_METHODS = ("cumprod", "cumsum", "repeat", "swapaxes", "trace")
 _ITERATORS = ("range", "zip", "enumerate", "reversed", "map")
 
 
@@ -148,6 +149,8 @@ class Calls(ListCalls):
     def _method(self, array: Array, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         if name == "tolist" and not (args or kwargs):
             return self.written(tolist, [array], {}, e)
+        if name in _WRITTEN_METHODS:
+            return self.written(WRITTEN[getattr(np, name)], [array, *args], kwargs, e)
         handler = library.METHODS.get(name)
         if handler is None:
             raise NotStaged(f"the method {name} of arrays")

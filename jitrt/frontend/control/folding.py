@@ -145,7 +145,10 @@ def _std(r: Recorder, array: Any, axis: Any = None, ddof: Any = 0, keepdims: boo
 
 def _searching(op: str) -> Handler:
     def search(r: Recorder, array: Any, axis: Any = None) -> Any:
-        array = a.materialise(r, as_array(r, array))
+        array = as_array(r, array)
+        if array.dtype == BOOL:
+            array = a.cast(r, array, np.dtype(np.int8))
+        array = a.materialise(r, array)
         if array.dtype.kind not in "iuf":
             raise NotStaged("the place of an extreme")
         if type(axis) is tuple:
@@ -156,6 +159,7 @@ def _searching(op: str) -> Handler:
             found = a.search(r, op, flat.shape, flat.dtype, lambda i: flat.element((i,)))
             return integer(found, INT, False)
         (k,) = axes
+        r.require(array.shape[k] - 1)  # also where there are no rows
         shape = (*array.shape[:k], *array.shape[k + 1 :])
 
         def element(indices: tuple[Poly, ...]) -> str:

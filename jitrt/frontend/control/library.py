@@ -13,6 +13,7 @@ from . import choosing, conversions, creation, folding, ordering, products, sear
 from .products import product
 from .registry import FUNCTIONS, METHODS, scalar_if_0d, ufunc
 from .written import WRITTEN
+from .written_arrays import ARRAYS
 
 __all__ = ["FUNCTIONS", "METHODS", "has_loops_for", "product", "scalar_if_0d", "ufunc"]
 
@@ -20,14 +21,16 @@ __all__ = ["FUNCTIONS", "METHODS", "has_loops_for", "product", "scalar_if_0d", "
 def has_loops_for(function: Callable[..., Any]) -> bool:
     """Whether a staged function does by loops over elements what NumPy's `function` does one element after the other.
 
-    Those are choices by masks and indices, searches, and what is written in Python; views, folds, sorts and linear
-    algebra are NumPy's where a trace leaves them to it.
+    Those are choices by masks and indices, searches, and what is written in Python; views, folds, sorts, filters and
+    linear algebra are NumPy's where a trace leaves them to it.
     """
     if function in (operator.getitem, operator.setitem, np.where, vectorized):
         return True
     name = getattr(function, "__name__", "")
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return name == "at"
+    if function in ARRAYS:
+        return False
     if function in WRITTEN:
         return not str(function.__module__).startswith("numpy.linalg")
     is_method = getattr(np.ndarray, name, None) is function

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .written_arrays import ARRAYS
 from .written_lists import LISTS
 from .written_maps import MAPS
 from .written_math import MATH
@@ -18,22 +19,6 @@ from .written_order import ORDER
 from .written_statistics import STATISTICS
 
 MOST_INLINE = 12  # rows of matrices, for larger ones LAPACK's blocks pay
-
-
-def _diff(a: Any, n: Any = 1) -> Any:
-    assert isinstance(n, (int, np.integer)) and not isinstance(n, bool)
-    assert n == 1
-    if a.dtype == np.bool_:
-        return a[..., 1:] != a[..., :-1]
-    return a[..., 1:] - a[..., :-1]
-
-
-def _cumsum(a: Any) -> Any:
-    return np.add.accumulate(a.ravel())
-
-
-def _cumprod(a: Any) -> Any:
-    return np.multiply.accumulate(a.ravel())
 
 
 def _place(x: Any, xp: Any, guess: Any) -> Any:
@@ -273,11 +258,6 @@ def _triu(m: Any, k: Any = 0) -> Any:
     return made
 
 
-def _flip(m: Any) -> Any:
-    assert m.ndim == 1
-    return m[::-1]
-
-
 def _flipud(m: Any) -> Any:
     return m[::-1]
 
@@ -377,13 +357,12 @@ def _shuffle(rng: Any, x: Any) -> None:
 
 
 WRITTEN: dict[Any, Callable[..., Any]] = {
-    np.diff: _diff, np.cumsum: _cumsum, np.cumprod: _cumprod,
     np.interp: _interp, np.bincount: _bincount, np.digitize: _digitize,
     np.histogram: _histogram, np.isin: _isin, np.cross: _cross,
     np.trapezoid: _trapezoid, np.trace: _trace, np.diag: _diag, np.diagflat: _diagflat, np.tril: _tril,
     np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
-    np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.flipud: _flipud,
+    np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flipud: _flipud,
     np.fliplr: _fliplr, np.ptp: _ptp, np.allclose: _allclose,
     np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle,
-    **ORDER, **MATH, **MAPS, **LISTS, **STATISTICS,
+    **ARRAYS, **ORDER, **MATH, **MAPS, **LISTS, **STATISTICS,
 }  # fmt: skip

@@ -38,4 +38,16 @@ def _outer(function: Any, first: Any, second: Any) -> Any:
     return function(first[:, np.newaxis], second)
 
 
-UFUNC_METHODS: dict[str, Callable[..., Any]] = {"accumulate": _accumulate, "outer": _outer}
+def _reduce(function: Any, array: Any) -> Any:
+    """Of those whose order does not matter, or is that of the elements."""
+    is_of_bits = function is np.bitwise_and or function is np.bitwise_or or function is np.bitwise_xor
+    assert is_of_bits or function is np.logaddexp or function is np.logaddexp2
+    assert array.ndim == 1
+    assert len(array) > 1
+    total = array[0]
+    for k in range(1, len(array)):
+        total = function(total, array[k])
+    return total
+
+
+UFUNC_METHODS: dict[str, Callable[..., Any]] = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer}

@@ -1,0 +1,118 @@
+"""NumPy's functions of whole arrays in loops: differences, filters, repetitions, and what treats nan apart."""
+
+import numpy as np
+import pytest
+from test_element_loops import function_of, outcome
+
+import jitrt
+from jitrt.runtime.stagedloops import LoopEngine
+
+RNG = np.random.default_rng(1)
+NAN, INF = np.nan, np.inf
+
+OF_VECTORS = [
+    "np.diff(x)", "np.diff(x, n=2)", "np.diff(x, 1, axis=0)", "np.diff(x, 3)", "np.diff(x > 0.4)", "np.ediff1d(x)",
+    "np.cumsum(x)", "np.cumsum(x, axis=0)", "x.cumsum()", "np.cumprod(x)", "x.cumprod()",
+    "np.gradient(x)", "np.gradient(x, 0.25)", "np.gradient(x, -2)",
+    "np.convolve(x, y)", "np.convolve(x, y[:2], 'same')", "np.convolve(x[:3], y, mode='valid')",
+    "np.convolve(y[:1], x, 'same')", "np.convolve(x[:2], y, 'same')",
+    "np.repeat(x, 3)", "x.repeat(2)", "np.repeat(x, 0)", "np.tile(x, 2)", "np.tile(x, 0)",
+    "np.inner(x, y)", "np.vdot(x, y)", "np.kron(x[:2], y)", "np.flip(x).sum()",
+    "np.polyval([2.0, -1.5, 0.25], x)", "np.polyval(y, x)", "np.polyval([1, 0, -3], x[0])", "np.polyval([-0.0], x)",
+    "np.nansum(x)", "np.nanmean(x)", "np.nanvar(x)", "np.nanstd(x, ddof=1)", "np.nanmax(x)", "np.nanmin(x)",
+    "np.nan_to_num(x)", "np.average(x)", "np.average(x, weights=y)", "np.isclose(x, y)", "np.isclose(x, 0.5)",
+    "np.isclose(x, y, rtol=0.5, atol=0)", "np.array_equal(x, y)", "np.array_equal(x, x)", "np.array_equal(x, x[1:])",
+    "np.sinc(x)", "np.select([x < 0.3, x < 0.6], [x, 2 * x])", "np.select([x > y], [1.5], default=-1)",
+    "np.pad(x, 2)", "np.pad(x, 1, mode='edge')", "np.pad(x, 0)", "np.argmax(x > 0.6)", "np.argmin(x > 0.2)",
+    "(x > 2).argmax()", "np.logaddexp.reduce(x)", "np.bitwise_xor.reduce((9 * x).astype(np.int64))",
+]  # fmt: skip
+OF_MATRICES = [
+    "np.diff(a, axis=0)", "np.diff(a, axis=-1)", "np.diff(a, n=2, axis=0)", "np.cumsum(a, axis=0)",
+    "np.cumsum(a, axis=1)", "a.cumsum(axis=1)", "np.cumsum(a)", "np.cumprod(a, axis=-1)", "a.trace()",
+    "np.swapaxes(a, 0, 1).sum(axis=0)", "a.swapaxes(-1, 0)[1, 0]", "np.flip(a, axis=1)[0, 0]", "np.flip(a)[0, 1]",
+    "np.rot90(a)[0, 1]", "np.rot90(a, 3)[1, 0]", "np.rot90(a, k=-2)[0, 1]", "np.nansum(a, axis=0)",
+    "np.nanmean(a, axis=1)", "np.array_equal(a, a[::-1])", "np.isclose(a, a[0])", "np.average(a)", "np.sinc(a)",
+    "np.argmax(a > 0.5, axis=1)", "np.nan_to_num(a)", "np.repeat(a, 2)",
+]  # fmt: skip
+
+
+def in_a_loop(expression):
+    return function_of(
+        "import numpy as np\ndef f(rows, matrices, y):\n    found, n = [], 0\n    for i in range(len(rows)):\n"
+        "        x, a = rows[i], matrices[i]\n        if i % 3 != 1:\n            n += 1\n"
+        f"            found.append({expression})\n    return found, n\n"
+    )
+
+
+def alike(got, want):
+    """Equal but for the last places of sums, of the same types, and with the same signs of zeros."""
+    assert type(got) is type(want)
+    if isinstance(want, (list, tuple)):
+        assert len(got) == len(want)
+        for x, y in zip(got, want):
+            alike(x, y)
+    elif isinstance(want, (np.ndarray, np.generic)):
+        assert got.dtype == want.dtype
+        tolerance = 1e-5 if want.dtype == np.float32 else 1e-13
+        np.testing.assert_allclose(got, want, tolerance, tolerance if want.dtype.kind == "c" else 0)
+        if want.dtype.kind == "f":
+            np.testing.assert_array_equal(np.signbit(got)[got == 0], np.signbit(want)[want == 0])
+    else:
+        assert got == want
+
+
+def arguments(rows, matrices=None):
+    rows = np.asarray(rows)
+    if matrices is None:
+        matrices = np.stack([np.stack([row[:3], row[-3:]]) for row in rows]) if len(rows) else np.zeros((0, 2, 3))
+    return rows, matrices, rows[0, ::-1].copy() if len(rows) else np.zeros(4)
+
+
+USUAL = arguments(RNG.random((5, 6))), arguments(RNG.random((2, 4))), arguments(np.zeros((0, 4)))
+UNUSUAL = [
+    arguments([[0.0, -0.0, 1.5, NAN], [NAN, NAN, NAN, NAN], [-0.0, -0.0, -0.0, -0.0], [INF, -INF, 1.0, NAN]]),
+    arguments([[1e308, 1e308, -1e308, 5e-324], [1.0, 1.0, 1.0, 1.0]]),
+    arguments(np.arange(12).reshape(3, 4)),
+    arguments(np.arange(-6, 6, dtype=np.int8).reshape(3, 4)),
+    arguments(RNG.random((3, 4)).astype(np.float32)),
+    arguments(np.ones((3, 4), bool), np.ones((3, 2, 2), bool)),
+    arguments(RNG.random((2, 1))),
+    arguments(np.zeros((2, 0)), np.zeros((2, 0, 0))),
+    arguments(RNG.random((3, 4)), RNG.random((3, 4, 2))),
+    arguments(RNG.random((3, 4)) * 1j),
+]
+
+
+@pytest.mark.parametrize("expression", [*OF_VECTORS, *OF_MATRICES])
+def test_functions(expression):
+    function = in_a_loop(expression)
+    fast, engine = jitrt.jit(function), LoopEngine(function)
+    for args in USUAL:
+        for _ in range(2):
+            alike(outcome(fast, args), outcome(function, args))
+    assert engine.source(USUAL[0])
+    (loop,) = engine._all()
+    assert not loop.staged.steps
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("expression", [*OF_VECTORS, *OF_MATRICES])
+def test_unusual_arguments(expression):
+    function = in_a_loop(expression)
+    fast = jitrt.jit(function)
+    for args in UNUSUAL:
+        for _ in range(2):
+            alike(outcome(fast, args), outcome(function, args))
+
+
+def test_diagonals_are_filled():
+    function = function_of(
+        "import numpy as np\ndef f(matrices, v):\n    for i in range(len(matrices)):\n        if i % 2 == 0:\n"
+        "            np.fill_diagonal(matrices[i], v + i)\n    return matrices.sum()\n"
+    )
+    fast = jitrt.jit(function)
+    for shape, dtype in (((5, 3, 3), float), ((3, 2, 4), float), ((3, 4, 2), np.int32), ((2, 0, 3), float)):
+        for v in (2.5, 7):
+            args = np.zeros(shape, dtype), v
+            for _ in range(2):
+                alike(outcome(fast, args), outcome(function, args))
