@@ -133,7 +133,7 @@ class StagedFunction:
         staged = stage(function, args, takes_whole, call.trees)
         self.staged = replaced(staged, procedure=relaxed(staged.procedure)) if rounding.fastmath else staged
         self.is_whole = self.staged.is_whole
-        if self.is_whole and nbytes(args) > MOST_WHOLE_BYTES:
+        if self.is_whole and not takes_whole and nbytes(args) > MOST_WHOLE_BYTES:
             raise TooLarge
         if config.strict():
             verify(self.staged.procedure)

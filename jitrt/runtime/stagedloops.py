@@ -172,7 +172,12 @@ class LoopEngine:
 
     def leaves(self, args: tuple) -> bool:
         """Whether loops over whole arrays are left to the tracer in calls with such arguments."""
-        return self.active and self._taken(args).key in self._left
+        call = self._taken(args)
+        return self.active and (call.key in self._left or self._is_too_large(call))
+
+    def _is_too_large(self, call: StagedCall) -> bool:
+        """Whether loops over whole arrays are left to the tracer since the arrays are large."""
+        return call.key in self._whole and nbytes(call.leaves) > MOST_WHOLE_BYTES
 
     def by_position(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
         """The arguments of a call by their positions; None if they do not fit."""
@@ -212,7 +217,7 @@ class LoopEngine:
         for loop in made:
             if loop.fits(args):
                 return None if loop.refused else loop
-        if key in self._whole and nbytes(args) > MOST_WHOLE_BYTES:
+        if not instead_of_plain and self._is_too_large(call):
             return None
         if instead_of_plain and key in self._left:
             self._left.discard(key)

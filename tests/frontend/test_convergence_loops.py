@@ -105,3 +105,27 @@ def test_what_tracing_leaves_to_the_plain_function_is_staged(monkeypatch):
             np.testing.assert_allclose(fast(*given), logistic(*given), rtol=1e-12)
         assert fast._loops.serving
         assert not fast.plain_reason
+
+
+def relaxed(u, f, limit):
+    change = limit + 1.0
+    while change > limit:
+        new = u.copy()
+        new[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - f[1:-1, 1:-1])
+        change = np.abs(new - u).max()
+        u = new
+    return u
+
+
+def test_large_arrays():
+    """Which are left to the tracer, until that finds that it would record each iteration by itself."""
+    fast = jitrt.jit(relaxed)
+    rng = np.random.default_rng(1)
+    for n, limit in ((400, 0.02), (30, 0.02), (400, 0.03), (410, 0.5)):
+        u, f = rng.random((n, n)), rng.random((n, n))
+        kept = u.copy()
+        for _ in range(2):
+            np.testing.assert_array_equal(fast(u, f, limit), relaxed(u, f, limit))
+            np.testing.assert_array_equal(u, kept)
+        assert fast.plain_reason == ""
+    assert [line.fate for line in fast.explain(u, f, limit).loops] == ["compiled as a loop"]

@@ -258,7 +258,7 @@ def _stage(
     check_lists_apart(returns, stores)
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
     is_whole = has_loops(function.__code__) and not is_elementwise
-    sizes = _sizes(r, is_whole)
+    sizes = _sizes(r, is_whole and not takes_whole)
     check = _size_check(r, len(args), *sizes)
     procedure = Procedure(tuple(r.parameters), (*check, *r.finish()), tuple(results), r.sites())
     return Staged(
