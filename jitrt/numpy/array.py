@@ -11,14 +11,13 @@ import numpy as np
 from .. import policy
 from ..ir import build as b
 from ..ir.node import Node
-from ..ir.ops.updates import Region
 from ..ir.types import ArrayType
 from . import calls
-from .calls import NUMBERS, eager, lazy, plains, real, set_class
+from .calls import NUMBERS, eager, lazy, real, set_class
 from .elements import get_item, set_item
 from .memory import Memory
+from .parts import Part
 from .pending import KINDS, PENDING, NotLazy
-from .views import in_order_of
 
 
 class _Arrays(type):
@@ -57,13 +56,14 @@ class ndarray(metaclass=_Arrays):
     array([1.    , 1.0625, 1.25  , 1.5625, 2.    ])
     """
 
-    __slots__ = ("__weakref__", "_held", "_plain", "_region", "_scalar")
+    __slots__ = ("__weakref__", "_held", "_part", "_plain", "_scalar")
     __array_priority__ = 1000.0
 
     _plain: np.ndarray | None
     """NumPy's array, if it is so small that NumPy is done with an operation before it would have been recorded."""
     _held: Memory | None
-    _region: Region
+    _part: Part | None
+    """The part of the memory that it shows; None if that is all of it."""
     _scalar: bool
     """Whether it stands for one of NumPy's scalars: what the array API standard has in their place."""
 
@@ -79,19 +79,19 @@ class ndarray(metaclass=_Arrays):
     @property
     def type(self) -> ArrayType:
         """Dtype and shape, as nodes have them."""
-        return self._region[-1][2] if self._region else self._memory.type
+        return self._memory.type if self._part is None else self._part.type
 
     def _node(self) -> Node:
-        return PENDING.of_part(self._memory, self._region)
+        return PENDING.of_part(self._memory, self._part)
 
     def _read(self) -> Any:
         """The elements; nobody must write into them, or keep them."""
         if self._plain is not None:
             return self._plain
         memory = self._memory
-        if memory.node is not None or self._region:
+        if memory.node is not None or self._part is not None:
             with PENDING.lock:
-                value = PENDING.read(memory, self._region)
+                value = PENDING.read(memory, self._part)
         else:
             value = memory.value
         return value[()] if self._scalar else value
@@ -104,12 +104,12 @@ class ndarray(metaclass=_Arrays):
             value = self._read()
             if isinstance(value, np.ndarray):
                 PENDING.written(value)
-                if not self._region and value.size < policy.SMALL_ARRAY:
+                if self._part is None and value.size < policy.SMALL_ARRAY:
                     self._plain = value
             return value
 
-    def _view(self, region: Region) -> ndarray:
-        return made_of(self._memory, region)
+    def _view(self, part: Part) -> ndarray:
+        return made_of(self._memory, part)
 
     # -- looking at values
 
@@ -151,6 +151,10 @@ class ndarray(metaclass=_Arrays):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self._handed_out(), dtype=dtype, copy=copy)
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """Python's protocol for memory (PEP 688), of which it knows since version 3.12."""
+        return memoryview(self._handed_out())
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._handed_out().__dlpack__(**options)
@@ -217,7 +221,7 @@ class ndarray(metaclass=_Arrays):
             raise AttributeError(
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
             )
-        self._region = reshaped._region
+        self._part = reshaped._part
 
     @property
     def ndim(self) -> int:
@@ -247,7 +251,7 @@ class ndarray(metaclass=_Arrays):
 
     @property
     def base(self) -> Any:
-        return made_of(self._memory) if self._region else getattr(self._handed_out(), "base", None)
+        return made_of(self._memory) if self._part is not None else getattr(self._handed_out(), "base", None)
 
     @property
     def T(self) -> ndarray:
@@ -333,8 +337,9 @@ class ndarray(metaclass=_Arrays):
                 PENDING.begin()
             except NotLazy:
                 return lazy(self._read().copy())
-            copied = b.copy(self._node(), 0)
-            return made_of(PENDING.hold(Memory(None), copied if order == "C" else in_order_of(self, copied)))
+            if order == "K":
+                return self._converted(self.type.dtype)
+            return made_of(PENDING.made(b.copy(self._node(), 0)))
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
         if self._plain is not None:
@@ -345,22 +350,35 @@ class ndarray(metaclass=_Arrays):
             with PENDING.lock:
                 try:
                     PENDING.begin()
-                    node = self._node()
-                    if target != node.dtype and (node.dtype.kind != "c" or target.kind == "c"):
-                        return made_of(
-                            PENDING.hold(Memory(None), in_order_of(self, PENDING.fresh(b.cast(node, target))))
-                        )
+                    own = self.type.dtype
+                    if target != own and (own.kind != "c" or target.kind == "c"):
+                        return self._converted(target)
                 except NotLazy:
                     pass
         if options == {"copy": False} and not args and target == self.dtype:
             return self
         return eager(operator.methodcaller("astype", dtype, *args, **options), (self,), {})
 
+    def _converted(self, dtype: np.dtype) -> ndarray:
+        """A new array with these elements, its axes in the same order of memory."""
+        node, part = self._node(), self._part or PENDING.root(self._memory)
+        key = dtype, node, part, PENDING.orders
+        made = PENDING.memo.get(key)
+        if made is None:
+            cell = part.cell()
+            strides = cell.strides_of(part.seen(cell.content))
+            made = PENDING.fresh(b.cast(node, dtype))
+            made = PENDING.in_order(made, PENDING.orders.of_copy(made, part.type, strides, "K"))
+            PENDING.memo[key] = made
+        return made_of(PENDING.made(made))
+
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
         return calls.call_function(np.clip, (self, min, max), options | ({} if out is None else {"out": out}))
 
     def conjugate(self, *args: Any, **options: Any) -> ndarray:
-        return self if self.dtype.kind != "c" and not args and not options else np.conjugate(self, *args, **options)
+        if self.dtype.kind != "c" and not args and not options:
+            return self
+        return np.conjugate(self, *args, **options)  # type: ignore[return-value]
 
     conj = conjugate
 
@@ -375,33 +393,24 @@ class ndarray(metaclass=_Arrays):
 
     def view(self, *args: Any, **options: Any) -> Any:
         if not args and not options:
-            return made_of(self._memory, self._region, self._scalar)
+            return made_of(self._memory, self._part, self._scalar)
         return lazy(self._handed_out().view(*args, **options))
 
     # -- NumPy's protocols
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method == "__call__" and not kwargs:
-            given = [self._plain] if len(inputs) == 1 else plains(inputs)
-            if given is not None and given[0] is not None:
-                return lazy(ufunc(*given), scalars=ufunc.signature is None)
-        if not all(map(_is_ours, inputs)) or not all(map(_is_ours, kwargs.get("out", ()))):
-            return NotImplemented
-        made = calls.call_ufunc(ufunc, method, inputs, kwargs)
-        return made if method == "__call__" and ufunc.signature is None else calls.exact(made)
-
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if not all(t is ndarray or t is np.ndarray for t in types):
-            return NotImplemented
+        for kind in types:
+            if kind is not ndarray and kind is not np.ndarray:
+                return NotImplemented
         return calls.call_function(func, args, kwargs)
 
 
-def made_of(memory: Memory, region: Region = (), scalar: bool = False) -> ndarray:
-    """A lazy array: the part of a memory that the views of `region` show, or a scalar."""
+def made_of(memory: Memory, part: Part | None = None, scalar: bool = False) -> ndarray:
+    """A lazy array: a memory, a part of it, or a scalar."""
     made = _new(ndarray)
     made._plain = None
     made._held = memory
-    made._region = region
+    made._part = part
     made._scalar = scalar
     return made
 
@@ -411,7 +420,7 @@ def plain_of(value: np.ndarray) -> ndarray:
     made = _new(ndarray)
     made._plain = value
     made._held = None
-    made._region = ()
+    made._part = None
     made._scalar = False
     return made
 
@@ -425,18 +434,6 @@ def _restored(value: Any) -> Any:
 
 def _set_imag(value: Any, imag: Any) -> None:
     value.imag = imag
-
-
-def _is_ours(value: Any) -> bool:
-    """Whether no other class has a say in what becomes of `value`."""
-    return (
-        type(value) is ndarray
-        or isinstance(value, np.generic)
-        or getattr(type(value), "__array_ufunc__", _NUMPYS) is _NUMPYS
-    )
-
-
-_NUMPYS = np.ndarray.__array_ufunc__
 
 
 set_class(ndarray, made_of, plain_of)

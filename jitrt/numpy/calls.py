@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import policy
-from ..frontend.numpy.assignment import take_out
+from ..frontend.numpy.assignment import place_of_out, take_out
 from ..ir import build as b
 from ..ir.node import Node
-from ..ir.ops.optable import METADATA, MUTATING, SPECIAL, Kind, NotCovered
+from ..ir.ops.optable import METADATA, MUTATING, Kind, NotCovered
 from ..ir.ops.reductions import ONE_PASS
 from ..ir.ops.rows import NUMPY_FUNCTIONS, VIEW_FUNCTIONS
-from ..ir.ops.ufuncs import elementwise_op
 from ..values.kinds import mapped
 from .memory import Memory
+from .parts import Itself, Part, known_of_function, of_function
 from .pending import KINDS, PENDING, NotLazy
-from .views import views_of
 
 if TYPE_CHECKING:
     from .array import ndarray
@@ -30,7 +31,6 @@ _LATE = frozenset({Kind.GATHER, Kind.CHECK, Kind.CONTROL, Kind.HOST})
 _MAKE_ORDERED = frozenset(
     {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.pad}
 )  # after their first argument
-_INT_POWERS = frozenset({np.power, np.float_power})
 _DTYPES = frozenset(map(np.dtype, np.typecodes["All"])) - set(map(np.dtype, "SUVOMm"))
 NUMBERS = frozenset({bool, int, float, complex, np.float64, np.int64, np.bool_, np.float32, np.complex128})
 # Arguments that have no arrays in them.
@@ -119,151 +119,25 @@ def eager(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], tar
             elif isinstance(target, np.ndarray):
                 PENDING.written(target)
         is_shared = False
+        is_foreign = any(map(callable, args)) or any(map(callable, kwargs.values()))  # code that may keep what it sees
 
         def read(leaf: Any) -> Any:
             nonlocal is_shared
             if type(leaf) is not _array:
                 return leaf
             is_shared |= leaf._plain is None
-            return leaf._read()
+            return leaf._handed_out() if is_foreign else leaf._read()
 
         args, kwargs = mapped(args, read), mapped(kwargs, read)
     return lazy(function(*args, **kwargs), is_shared=is_shared)
 
 
-# -- ufuncs
-
-
-def record(ufunc: np.ufunc, inputs: tuple) -> ndarray:
-    """``ufunc(*inputs)``.
-
-    Raises
-    ------
-    NotLazy
-        If NumPy has to compute it at once, perhaps to say what is wrong with it.
-    """
-    if all(map(is_known_and_small, inputs)):
-        raise NotLazy
-    with PENDING.lock:
-        try:
-            PENDING.begin()
-            return _recorded(ufunc, inputs)
-        except FAILURES:
-            raise NotLazy from None
-
-
-def is_known_and_small(value: Any) -> bool:
-    """Whether NumPy is done with a value before an operation on it would have been recorded."""
-    kind = type(value)
-    if kind is _array:
-        return value._plain is not None or (value._memory.node is None and value.type.size < policy.SMALL_ARRAY)
-    return kind is not np.ndarray or value.size < policy.SMALL_ARRAY
-
-
-def _recorded(ufunc: np.ufunc, inputs: tuple) -> ndarray:
-    given: list[Any] = []
-    others = False
-    for value in inputs:
-        kind = type(value)
-        if kind is _array:
-            memory = value._memory
-            if memory.node is not None and not value._region:
-                given.append(memory.node)
-            else:
-                given.append(PENDING.of_part(memory, value._region))
-        elif kind is np.ndarray:
-            given.append(PENDING.of_copy(value))
-        else:
-            given.append(None)
-            others = True
-    if others:
-        dtypes = [n.type.dtype for n in given if n is not None]
-        given = [PENDING.number_of(v, ufunc, dtypes) if n is None else n for v, n in zip(inputs, given)]
-    key = ufunc, *given
-    node = PENDING.memo.get(key)
-    if node is None:
-        _check(ufunc, inputs, given)
-        node = PENDING.memo[key] = b.elementwise(ufunc, *given)
-    if not node.type.shape:
-        _check_scalars(inputs, given)
-        return _made_of(PENDING.hold(Memory(None), node), scalar=True)
-    return _made_of(PENDING.hold(Memory(None), node))
-
-
-def _check(ufunc: np.ufunc, inputs: tuple, nodes: list[Node]) -> None:
-    """Leave to NumPy what depends on values, powers of integers that raise, and to SciPy what may have other errors."""
-    if elementwise_op(ufunc).library == SPECIAL:
-        raise NotLazy
-    if ufunc in _INT_POWERS and all(n.type.dtype.kind in "iub" for n in nodes):
-        exponent = inputs[-1]
-        if type(exponent) is not int or exponent < 0:
-            raise NotLazy
-
-
-def _check_scalars(inputs: tuple, nodes: list[Node]) -> None:
-    """Leave to NumPy what it does to scalars alone: integers, and what is there already."""
-    if any(n.type.dtype.kind in "biu" for n in nodes) or all(
-        type(v) is not _array or (v._memory.node is None and v._memory.type.shape == ()) for v in inputs
-    ):
-        raise NotLazy
-
-
-def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
-    """The ufunc, or a method of it, where a lazy array is among the arguments."""
-    if method == "__call__":
-        out = kwargs.get("out")
-        try:
-            if not kwargs and ufunc.nout == 1 and ufunc.signature is None:
-                return record(ufunc, inputs)
-            if ufunc is np.matmul and not kwargs:
-                return _built(NUMPY_FUNCTIONS[ufunc], ufunc, inputs, {})
-            if out is not None and len(kwargs) == 1 and type(out[0]) is _array and ufunc.signature is None:
-                return into(out[0], record(ufunc, inputs))
-        except NotLazy:
-            pass
-        return _with_out(ufunc, inputs, kwargs, out or ())
-    function = getattr(ufunc, method)
-    if method == "at":
-        return eager(function, inputs, kwargs, inputs[:1])
-    if function in NUMPY_FUNCTIONS and "out" not in kwargs:
-        try:
-            return _built(NUMPY_FUNCTIONS[function], function, inputs, kwargs)
-        except NotLazy:
-            pass
-    return _with_out(function, inputs, kwargs, kwargs.get("out") or ())
-
-
-def _with_out(function: Callable[..., Any], inputs: tuple, kwargs: dict[str, Any], out: tuple) -> Any:
-    made = eager(function, inputs, kwargs, out)
-    if type(made) is tuple and len(made) == len(out):
-        return tuple([m if o is None else o for m, o in zip(made, out)])
-    return out[0] if len(out) == 1 and isinstance(out[0], (_array, np.ndarray)) else made
-
-
-def into(target: ndarray, result: ndarray) -> ndarray:
-    """Let `target` have the value of `result`, as NumPy does with ``out``.
-
-    Raises
-    ------
-    NotLazy
-        If it does not fit.
-    """
-    with PENDING.lock:
-        node, whole = result._node(), target.type
-        if target._scalar or node.shape != whole.shape or not np.can_cast(node.dtype, whole.dtype, "same_kind"):
-            raise NotLazy
-        if node.dtype.kind == "c" and whole.dtype.kind != "c":
-            raise NotLazy
-        store(target, b.cast(node, whole.dtype))
-    return target
-
-
 def store(target: ndarray, node: Node) -> None:
     """Let `target` have the value of a node of its dtype and shape."""
-    memory, region = target._memory, target._region
-    if not PENDING.assign(memory, region, node):
-        value = PENDING.read(PENDING.hold(Memory(None), PENDING.fresh(node)))
-        written = PENDING.read(memory, region)
+    memory, part = target._memory, target._part
+    if not PENDING.assign(memory, part, node):
+        value = PENDING.read(PENDING.made(PENDING.fresh(node)))
+        written = PENDING.read(memory, part)
         PENDING.written(written)
         written[...] = value
 
@@ -286,11 +160,19 @@ def call_function(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any])
     """``func(*args, **kwargs)``, where a lazy array is among the arguments."""
     if _is_short_fold(func, args, kwargs):
         with PENDING.lock:
-            return func(PENDING.read(args[0]._memory, args[0]._region))
+            return func(PENDING.read(args[0]._memory, args[0]._part))
     return exact(_called(func, args, kwargs))
 
 
 def _called(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    build, most = _row(func)
+    if build is not None and len(args) <= most and "out" not in kwargs:
+        if (args and type(args[0]) is _array and args[0]._plain is None) or plains(args) is None:
+            try:
+                return built(build, func, args, kwargs)
+            except NotLazy:
+                pass
+        return eager(func, args, kwargs, args[:1] if kwargs.get("overwrite_input") else ())
     if func in METADATA:
         return func(*_phantoms(args), **_phantoms(kwargs))
     if func is np.astype and args:
@@ -302,14 +184,23 @@ def _called(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> An
         outs = out if type(out) is tuple else (out,)
         made = eager(func, args, kwargs, outs)
         return out if type(out) is not tuple else made
-    build = NUMPY_FUNCTIONS.get(func)
-    if build is not None and plains(args) is None:
+    if build is not None and plains(args) is None:  # its `out` is None
         try:
-            return _built(build, func, args, kwargs)
+            return built(build, func, args, kwargs)
         except NotLazy:
             pass
     targets = args[:1] if kwargs.get("overwrite_input") else ()
     return eager(func, args, kwargs, targets)
+
+
+@lru_cache(maxsize=1024)
+def _row(func: Callable[..., Any]) -> tuple[Any, int]:
+    """What makes nodes of a call, or None, and how many arguments in a row are none for `out`."""
+    build = NUMPY_FUNCTIONS.get(func)
+    if func in METADATA or func is np.astype or func.__name__ in MUTATING:
+        build = None
+    place = place_of_out(func)
+    return build, sys.maxsize if place is None else place
 
 
 def _is_short_fold(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool:
@@ -332,7 +223,7 @@ def _phantoms(value: Any) -> Any:
     return mapped(value, phantom)
 
 
-def _built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+def built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """What a row of the op table makes of a call.
 
     Raises
@@ -343,49 +234,106 @@ def _built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwa
     with PENDING.lock:
         try:
             if func in VIEW_FUNCTIONS and args and type(args[0]) is _array:
-                if args[0]._scalar:
-                    raise NotLazy
-                found = views_of(build, func, args[0], args[1:], kwargs)
+                found = _views(build, func, args[0], args[1:], kwargs)
                 if found is not None:
                     return found
             PENDING.begin()
+            entries: list[Any] = [func]
             operands: list[Node] = []
-            args, kwargs, key = _taken(args, kwargs, operands)
+            _add_keys(args, entries, operands)
+            for name, value in kwargs.items():
+                entries.append(name)
+                _add_keys((value,), entries, operands)
             if func in _MAKE_ORDERED and not all(map(PENDING.is_in_c_order, operands)):
                 raise NotLazy  # in an order that NumPy knows
-            made = PENDING.memo.get((func, key))
-            if made is None:
-                made = PENDING.memo[func, key] = _checked(build(*args, **kwargs), operands)
-            if made in operands:  # a copy of an array
-                return _made_of(PENDING.hold(Memory(None), PENDING.fresh(made)))
-            return _held(made)
+            key = tuple(entries)
+            recipe = PENDING.memo.get(key)
+            if recipe is None:
+                nodes = iter(operands)
+                made = build(*_nodes(args, nodes), **{k: _nodes((v,), nodes)[0] for k, v in kwargs.items()})
+                recipe = PENDING.memo[key] = _recipe(_checked(made, operands), operands)
+            return _arrays(recipe)
         except FAILURES:
             raise NotLazy from None
 
 
-def _taken(args: tuple, kwargs: dict[str, Any], operands: list[Node]) -> tuple[tuple, dict[str, Any], Any]:
-    """The arguments of a call with nodes for arrays, which `operands` gain, and what tells the call from others."""
-    pairs = [_node_and_key(value, operands) for value in args]
-    named = {name: _node_and_key(value, operands) for name, value in kwargs.items()}
-    key = (*[k for _, k in pairs], *[(name, k) for name, (_, k) in named.items()])
-    return tuple([v for v, _ in pairs]), {name: v for name, (v, _) in named.items()}, key
+def _views(build: Callable[..., Any], func: Callable[..., Any], array: ndarray, args: tuple, kwargs: Any) -> Any:
+    """Views that a row makes of an array: parts of the same memory; None where NumPy copies."""
+    if array._scalar:
+        raise NotLazy
+    part = array._part or PENDING.root(array._memory)
+    entries: list[Any] = [func]
+    try:
+        _add_keys(args, entries, None)
+        _add_keys(kwargs.values(), entries, None)
+    except NotLazy:
+        return _seen(array, of_function(part, build, func, args, kwargs))
+    key = (*entries, *kwargs)
+    return _seen(array, known_of_function(part, key, build, func, args, kwargs))
 
 
-def _node_and_key(value: Any, operands: list[Node]) -> tuple[Any, Any]:
-    """An argument with nodes for arrays, and what tells it from others: 1, 1.0 and True are three, 0.0 and -0.0 two."""
-    kind = type(value)
-    if kind is _array or kind is np.ndarray:
-        node = value._node() if kind is _array else PENDING.of_copy(value)
-        operands.append(node)
-        return node, node
-    if kind is tuple or kind is list:
-        pairs = [_node_and_key(part, operands) for part in value]
-        return kind([v for v, _ in pairs]), (kind, *[k for _, k in pairs])
-    if kind in (bool, int, float, complex, str, type(None)) or isinstance(value, np.generic):
-        return value, (kind, repr(value))
-    if kind is type or isinstance(value, (np.dtype, type(np._NoValue))):
-        return value, value
-    raise NotLazy
+def _seen(array: ndarray, found: Any) -> Any:
+    if type(found) is Part:
+        return array._view(found)
+    if type(found) is list or type(found) is tuple:
+        return type(found)([_seen(array, part) for part in found])
+    return array if found is Itself else None
+
+
+def _add_keys(values: Iterable[Any], entries: list[Any], operands: list[Node] | None) -> None:
+    """Add what tells arguments from others: 1, 1.0 and True are three, 0.0 and -0.0 two.
+
+    `operands` gain the nodes of arrays, unless it is None.
+
+    Raises
+    ------
+    NotLazy
+        If there are values among them of which the graph has no nodes, or arrays that are not wanted.
+    """
+    for value in values:
+        kind = type(value)
+        if kind is _array and operands is not None:
+            memory, part = value._memory, value._part
+            node = memory.node
+            if node is None or part is not None:
+                node = PENDING.of_part(memory, part)
+            entries.append(node)
+            operands.append(node)
+        elif kind in _BY_VALUE:
+            entries.append(kind)
+            entries.append(value)
+        elif kind is tuple or kind is list:
+            parts: list[Any] = [kind]
+            _add_keys(value, parts, operands)
+            entries.append(tuple(parts))
+        elif kind is np.ndarray and operands is not None:
+            node = PENDING.of_copy(value)
+            entries.append(node)
+            operands.append(node)
+        elif kind is float or kind is complex or isinstance(value, np.generic):
+            entries.append(kind)
+            entries.append(repr(value))
+        elif isinstance(value, (np.dtype, _NoValue)):
+            entries.append(value)
+        else:
+            raise NotLazy
+
+
+_NoValue = type(np._NoValue)
+_BY_VALUE = frozenset({int, bool, str, type(None), type})
+
+
+def _nodes(values: tuple | list, nodes: Iterator[Node]) -> Any:
+    """Arguments with these nodes for arrays."""
+    found: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is _array or kind is np.ndarray:
+            value = next(nodes)
+        elif kind is tuple or kind is list:
+            value = _nodes(value, nodes)
+        found.append(value)
+    return type(values)(found)
 
 
 def _checked(made: Any, operands: list[Node]) -> Any:
@@ -406,9 +354,18 @@ def _checked(made: Any, operands: list[Node]) -> Any:
     return made
 
 
-def _held(made: Any) -> Any:
-    """Lazy arrays that hold what nodes give."""
+def _recipe(made: Any, operands: list[Node]) -> Any:
+    """What arrays are made of nodes: for each a node of its own, and whether it is one of NumPy's scalars."""
     if isinstance(made, (list, tuple)):
-        return type(made)(map(_held, made))
-    scalar = made.shape == () and not made.op.view_like
-    return _made_of(PENDING.hold(Memory(None), PENDING.fresh(made)), scalar=scalar)
+        return [type(made), *[_recipe(m, operands) for m in made]]
+    is_copy = made in operands
+    return PENDING.fresh(made), made.shape == () and not made.op.view_like and not is_copy
+
+
+def _arrays(recipe: Any) -> Any:
+    """Lazy arrays that hold what nodes give."""
+    if type(recipe) is tuple:
+        node, scalar = recipe
+        return _made_of(PENDING.made(node), None, scalar)
+    kind, *parts = recipe
+    return kind(map(_arrays, parts))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import policy
-from ..frontend.storage import Cell, fit
+from ..frontend.storage import fit
 from ..ir import build as b
 from ..ir.node import Node
-from ..ir.ops.updates import through
+from ..ir.ops.movement import encode_index
 from .calls import FAILURES, NUMBERS, eager, is_lazy, lazy, plain_array, real, store
 from .memory import Memory
+from .parts import Part, at, encoded
 from .pending import PENDING, NotLazy
-from .views import region_of, strides_of
 
 if TYPE_CHECKING:
     from .array import ndarray
@@ -33,21 +33,8 @@ def _plain_index(index: Any) -> Any:
 
 
 _POSITIONS = frozenset({int, np.int64})
-_BOUNDS = _POSITIONS | {type(None)}
 _FEW_ROWS = 16
 """Rows that are recorded as views; who asks for more of them loops over small arrays, which are NumPy's own."""
-
-
-def _is_basic(index: Any) -> bool:
-    """Whether an index is made of integers and slices, none of which is a lazy array."""
-    for k in index if type(index) is tuple else (index,):
-        kind = type(k)
-        if kind is slice:
-            if not (type(k.start) in _BOUNDS and type(k.stop) in _BOUNDS and type(k.step) in _BOUNDS):
-                return False
-        elif kind not in _POSITIONS:
-            return False
-    return True
 
 
 def _positions(index: Any) -> int:
@@ -63,7 +50,7 @@ def _positions(index: Any) -> int:
 def _known_part(array: ndarray, index: Any, positions: int) -> Any:
     """An element or a small row of an array that is known; None if it has to be a lazy view."""
     memory = array._memory
-    value = PENDING.read(memory, array._region)
+    value = PENDING.read(memory, array._part)
     if positions >= value.ndim:
         return value[index]
     memory.rows += 1
@@ -73,10 +60,14 @@ def _known_part(array: ndarray, index: Any, positions: int) -> Any:
     return plain_array(row) if row.size < policy.SMALL_ARRAY and not PENDING.reads(row) else None
 
 
+def _part(array: ndarray) -> Part:
+    return array._part or PENDING.root(array._memory)
+
+
 def _known(array: ndarray) -> np.ndarray | None:
     """The memory of an array that is all of it and known; None for others."""
     memory = array._held
-    if memory is None or memory.node is not None or array._region:
+    if memory is None or memory.node is not None or array._part is not None:
         return None
     value = memory.value  # None if another thread has made it pending meanwhile
     return value if type(value) is np.ndarray else None
@@ -90,17 +81,19 @@ def get_item(array: ndarray, index: Any) -> Any:
             return known[index]  # in a loop over elements, which is not worth a lock
     if not array._scalar:
         with PENDING.lock:
-            if array._memory.node is None and _is_basic(index):
+            basic = encoded(index)
+            if basic is None:
+                index = _plain_index(index)
+            elif array._memory.node is None:
                 found = _known_part(array, index, _positions(index))
                 if found is not None:
                     return found
-            index = _plain_index(index)
             try:
-                region = region_of(array, index)
+                part = at(_part(array), encode_index(index) if basic is None else basic)
             except FAILURES:
                 pass
             else:
-                return array._read()[index] if region is None else array._view(region)
+                return array._read()[index] if part is None else array._view(part)
     elif type(index) is tuple and not index:
         return array  # an array, as the standard says, and not NumPy's scalar
     value = array._read()[real(index)]
@@ -115,13 +108,13 @@ def set_item(array: ndarray, index: Any, value: Any) -> None:
                 raise TypeError(f"'{array.dtype}' object does not support item assignment")
             array._held, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
         elif array._memory.node is None and type(value) in NUMBERS and _positions(index):
-            known = PENDING.read(array._memory, array._region)
+            known = PENDING.read(array._memory, array._part)
             if PENDING.values:
                 PENDING.written(known)
             known[index] = value
             return
         try:
-            _assign(array, _plain_index(index), value)
+            _assign(array, index if encoded(index) is not None else _plain_index(index), value)
         except FAILURES:
             eager(operator.setitem, (array, index, value), {}, (array,))
 
@@ -136,17 +129,19 @@ def _assign(array: ndarray, index: Any, value: Any) -> None:
     if mask:
         target, node = array, _masked(array, index, value)
     else:
-        region = region_of(array, index)
-        if region is None:
+        basic = encoded(index)
+        part = at(_part(array), encode_index(index) if basic is None else basic)
+        if part is None:
             raise NotLazy  # an element
-        if is_lazy(value) and value._memory is memory and value._region == region:
-            if memory.is_writable(region):
-                return  # the second half of ``x[i] += v``
-            raise NotLazy
-        target = array._view(region)
+        target = array._view(part)
         if is_lazy(value) and value._memory is memory:
-            cell = Cell(b.input_node(0, memory.type), strides_of(array))
-            if cell.is_copied_in_order(through(cell.content, value._region), through(cell.content, region)):
+            given = _part(value)
+            if given.region == part.region:
+                if memory.is_writable(part):
+                    return  # the second half of ``x[i] += v``
+                raise NotLazy
+            cell = part.cell()
+            if cell.is_copied_in_order(given.seen(cell.content), part.seen(cell.content)):
                 raise NotLazy
         PENDING.begin()
         node = fit(_element_or_array(value, array.dtype), array.dtype, target.shape)

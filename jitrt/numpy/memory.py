@@ -9,8 +9,9 @@ import numpy as np
 
 from ..ir.node import Node
 from ..ir.ops.movement import as_view
-from ..ir.ops.updates import Region, is_read_only
+from ..ir.ops.updates import Region
 from ..ir.types import ArrayType, canonical
+from .parts import Part
 
 
 class Memory:
@@ -24,15 +25,17 @@ class Memory:
         What they will be, if they do not: one of the two is given.
     """
 
-    __slots__ = ("__weakref__", "inputs", "node", "piece", "rows", "small_updates", "value")
+    __slots__ = ("__weakref__", "inputs", "node", "piece", "root", "rows", "small_updates", "value")
 
     def __init__(self, value: Any, node: Node | None = None):
         self.value = value
         self.node = node
         self.piece = -1
         """The number of the piece of the graph to which `inputs` belong."""
-        self.inputs: dict[Region, Node] = {}
+        self.inputs: dict[Part | None, Node] = _NONE
         """Inputs of the graph that borrow this memory, or parts of it, each with one reference to it."""
+        self.root: Part | None = None
+        """All of it as a part, once there are others."""
         self.small_updates = 0
         """Assignments to small parts since the elements were known."""
         self.rows = 0
@@ -45,10 +48,10 @@ class Memory:
             return self.node.type
         return ArrayType(canonical(self.value.dtype), self.value.shape)
 
-    def is_writable(self, region: Region) -> bool:
-        """Whether NumPy would let anybody write to a part."""
+    def is_writable(self, part: Part | None) -> bool:
+        """Whether NumPy would let anybody write to a part, or to all of it."""
         is_array = self.node is not None or self.value.flags.writeable
-        return is_array and not is_read_only(region)
+        return is_array and (part is None or not part.is_read_only)
 
     def is_private(self) -> bool:
         """Whether nobody can see the elements but lazy arrays: the references to them are all known.
@@ -60,7 +63,7 @@ class Memory:
             return True
         if not _COUNTS or not value.flags.writeable:
             return False
-        whole = () in self.inputs
+        whole = None in self.inputs
         base = value.base
         if base is None:
             return sys.getrefcount(value) == _OF_OWNER + len(self.inputs)
@@ -73,7 +76,10 @@ class Memory:
         )
 
 
-def part(value: np.ndarray, region: Region) -> np.ndarray | None:
+_NONE: Any = {}  # inputs of a memory of which none has been borrowed yet; nobody writes into it
+
+
+def part_of(value: np.ndarray, region: Region) -> np.ndarray | None:
     """The part of an array that the views of `region` show; None if a reshape among them copies."""
     found: np.ndarray | None = value
     for name, params, type_ in region:

@@ -14,8 +14,9 @@ from ..ir.ops.optable import MUTATING_METHODS
 from ..ir.ops.rows import METHODS
 from . import calls
 from .array import ndarray, plain_of
-from .calls import NUMBERS, eager, exact, into, is_known_and_small, lazy, real, record
+from .calls import NUMBERS, eager, exact, lazy, real
 from .pending import PENDING, NotLazy
+from .ufuncs import array_ufunc, call_ufunc, into, is_known_and_small, record
 
 
 def _is_number_or_array(value: Any) -> bool:
@@ -25,15 +26,17 @@ def _is_number_or_array(value: Any) -> bool:
 def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """``x <op> y`` where one of them is a lazy array."""
     try:
-        if ufunc is np.matmul:
-            if all(map(is_known_and_small, (x, y))):
-                raise NotLazy
-            if all(type(v) is np.ndarray or (type(v) is ndarray and not v._scalar) for v in (x, y)):
-                return exact(calls.call_ufunc(ufunc, "__call__", (x, y), {}))
-            raise NotLazy
         return record(ufunc, (x, y))
     except NotLazy:
-        return lazy(python(real(x), real(y)), scalars=ufunc is not np.matmul)
+        return lazy(python(real(x), real(y)))
+
+
+def _product(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """``x @ y`` where one of them is a lazy array."""
+    are_arrays = all(type(v) is np.ndarray or (type(v) is ndarray and not v._scalar) for v in (x, y))
+    if are_arrays and not all(map(is_known_and_small, (x, y))):
+        return exact(call_ufunc(ufunc, "__call__", (x, y), {}))
+    return lazy(python(real(x), real(y)), scalars=False)
 
 
 def _updated(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: ndarray, y: Any) -> Any:
@@ -51,11 +54,13 @@ def _updated(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: ndarray, y: 
 
 
 def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
+    recorded = _product if ufunc is np.matmul else _binary
+
     def apply(self: ndarray, other: Any) -> Any:
         x, kind = self._plain, type(other)
         y = other._plain if kind is ndarray else other if kind in NUMBERS else None
         if x is None or y is None:
-            return _binary(ufunc, python, self, other)
+            return recorded(ufunc, python, self, other)
         made = python(x, y)
         if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY:
             return plain_of(made)
@@ -65,10 +70,12 @@ def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
 
 
 def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
+    recorded = _product if ufunc is np.matmul else _binary
+
     def apply(self: ndarray, other: Any) -> Any:
         x = self._plain
         if x is None or type(other) not in NUMBERS:
-            return _binary(ufunc, python, other, self)
+            return recorded(ufunc, python, other, self)
         return lazy(python(other, x))
 
     return apply
@@ -167,6 +174,7 @@ def _rdivmod(self: ndarray, other: Any) -> Any:
     return eager(divmod, (other, self), {})
 
 
+ndarray.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 for _name, (_ufunc, _python) in BINARY.items():
     if _name != "pow":
         setattr(ndarray, f"__{_name}__", _forward(_ufunc, _python))

@@ -10,7 +10,6 @@ copy, which serves as long as the elements are the same.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import threading
@@ -20,53 +19,37 @@ from typing import Any
 
 import numpy as np
 
-from .. import config, policy
-from ..base.frozen import record
-from ..call.segments import Programs
-from ..errors import JitrtError, NotWorthwhile, is_passing
 from ..frontend.forms import ordinary
 from ..frontend.numpy.numbers import EXPONENTS
 from ..frontend.numpy.order import Orders
 from ..frontend.segments import graph_from_registers
 from ..frontend.storage import base_of
 from ..ir import build as b
-from ..ir.interpret import evaluate, stored
+from ..ir.interpret import stored
 from ..ir.node import Graph, Node, topological_order, type_of
 from ..ir.ops.optable import Kind
 from ..ir.ops.ufuncs import COPY
-from ..ir.ops.updates import Region, through, update
-from ..ir.worthwhile import numpy_time
+from ..ir.ops.updates import update
+from ..ir.types import ArrayType
 from ..programs import Compiled
-from ..runtime.errstate import FloatingPointRaised
-from ..runtime.frames import Retrace
-from .memory import Memory, part
+from .memory import Memory, part_of
+from .parts import Part, root
+from .pieces import Pieces
 from .reporting import Reporting
-
-_log = logging.getLogger("jitrt.trace")
 
 ENOUGH, MOST = 64, 512  # operations of a piece: it ends where it began in the user's code, or anywhere
 _REMEMBERED = 1 << 14  # nodes and graphs by what they were made of
+_MOST_ORDERS = 1 << 10  # of inputs in which strides of nodes are remembered
 _SHARE = 4  # of an array, at least one such part of which is assigned to, for a new value of the whole array
 _SMALL_UPDATES = 8  # of an array that nobody has looked at, as of the edges of a grid
+_FLOATS = frozenset(map(np.dtype, "fdFD"))
 _EXACT = 1 << 24  # integers that every float but half precision holds
-_WORTH_A_COMPILE = 2 * 10**10  # picoseconds of NumPy's, in all calls of a piece
-_INTERPRETED_NODE = 5 * 10**6  # what Python spends on a node beside NumPy
-_INTERPRETED_PIECE = 50 * 10**6  # what it spends on a piece, and what NumPy's folds take beyond their traffic
 KINDS = frozenset("biufc")  # of dtypes
+_FLOAT = ArrayType(np.dtype(np.float64), (), weak=True)
 
 
 class NotLazy(Exception):
     """The graph has no node for an operation, so NumPy does it at once."""
-
-
-@record(eq=False)
-class _Piece:
-    """What NumPy spends on a graph, what it has spent in all calls, and what computes the graph then."""
-
-    cost: int
-    spent: int = 0
-    compiled: Compiled | None = None
-    is_plain: bool = False
 
 
 class Pending:
@@ -76,8 +59,11 @@ class Pending:
         self.lock = threading.RLock()
         self.memo: dict[Any, Any] = {}
         """Nodes by what they are made of, for operations that come again."""
-        self._pieces: dict[tuple[Graph, tuple[Any, ...]], _Piece] = {}
-        self._programs = Programs(None)
+        self._orders = Orders({})
+        """Strides of nodes of pieces all of whose inputs are in C's order."""
+        self._further: dict[Any, Orders] = {}
+        """The same where there is one more input that is not, by what they were before and that input."""
+        self.pieces = Pieces()
         self._reporting: Reporting | None = None
         self.number = 0
         """How often the graph has been empty."""
@@ -89,14 +75,16 @@ class Pending:
         self.number += 1
         if len(self.memo) > _REMEMBERED:
             self.memo.clear()
+            self._further.clear()
+            self._orders = Orders({})
         self.operations = 0
         self._inputs = 0
         self._place: Any = None
         self.values: dict[Node, Any] = {}
         self._memories: list[weakref.ref[Memory]] = []
         self._copies: dict[Any, tuple[np.ndarray, Node]] = {}
-        self.orders = Orders({})
-        self._strided: list[tuple[Node, tuple[int, ...]]] = []
+        self.orders = self._orders
+        self._strided: dict[Node, tuple[int, ...]] = {}
 
     # -- recording
 
@@ -130,20 +118,61 @@ class Pending:
         self._inputs += 1
         self.values[node] = value
         if type_.ndim > 1 and not value.flags.c_contiguous:
-            self.orders.note(node, value.strides)
-            self._strided.append((node, value.strides))
+            self._note_strides(node, value.strides)
         return node
 
-    def of_part(self, memory: Memory, region: Region) -> Node:
-        """The node of an array: the part of its memory that the views of `region` show."""
-        if memory.node is not None:
-            return through(memory.node, region) if region else memory.node
-        if not self.is_private(memory):
-            return self.of_copy(self.read(memory, region))
-        node = memory.inputs.get(region)
+    def _note_strides(self, node: Node, strides: tuple[int, ...]) -> None:
+        """Go on with what is known of nodes where an input has these strides."""
+        self._strided[node] = strides
+        key = self.orders, node, strides
+        found = self._further.get(key)
+        if found is None:
+            if len(self._further) >= _MOST_ORDERS:
+                self._further.clear()
+            found = self._further[key] = Orders(self._strided)
+        self.orders = found
+
+    def input_float(self, value: float) -> Node:
+        """The same of a float of Python's."""
+        number = self._inputs
+        node = self.memo.get(number)
         if node is None:
-            node = memory.inputs[region] = self.input(self.read(memory, region))
+            node = self.memo[number] = b.input_node(number, _FLOAT)
+        self._inputs = number + 1
+        self.values[node] = value
         return node
+
+    def of_part(self, memory: Memory, part: Part | None) -> Node:
+        """The node of an array: of a part of its memory, or of all of it."""
+        whole = memory.node
+        if whole is not None:
+            if part is None:
+                return whole
+            node = self.memo.get((whole, part))
+            if node is None:
+                node = self.memo[whole, part] = part.seen(whole)
+            return node
+        if memory.piece == self.number:
+            # Nobody can have seen it since it was borrowed: what is pending and reads it is computed before.
+            node = memory.inputs.get(part)
+            if node is not None:
+                return node
+        if not self.is_private(memory):
+            return self.of_copy(self.read(memory, part))
+        node = memory.inputs[part] = self.input(self.read(memory, part))
+        return node
+
+    def root(self, memory: Memory) -> Part:
+        """All of a memory as a part."""
+        found = memory.root
+        if found is None:
+            node = memory.node
+            if node is None:
+                strides = memory.value.strides
+            else:
+                strides = self.orders.strides(node) if node.type.ndim > 1 else None
+            found = memory.root = root(memory.type, strides)
+        return found
 
     def is_private(self, memory: Memory) -> bool:
         """Whether nobody can see the elements of a memory but lazy arrays."""
@@ -173,43 +202,54 @@ class Pending:
         """
         kind = type(value)
         if kind is int and ufunc not in EXPONENTS:
-            if all(t.char in "fdFD" for t in dtypes) and -_EXACT <= value <= _EXACT:
-                return self.input(float(value))
+            if _FLOATS.issuperset(dtypes) and -_EXACT <= value <= _EXACT:
+                return self.input_float(float(value))
             if len(set(dtypes)) == 1 and dtypes[0].kind in "iu":
                 return self.input(dtypes[0].type(value))
         if kind is float and ufunc not in EXPONENTS:
-            return self.input(value)
-        if kind in (bool, int, float, complex):
+            return self.input_float(value)
+        if kind is int or kind is bool:
+            node = self.memo.get((kind, value))
+            if node is None:
+                node = self.memo[kind, value] = b.constant(value)
+            return node
+        if kind is float or kind is complex:
             return b.constant(value)
         if isinstance(value, np.generic) and value.dtype.kind in KINDS:
             return self.input(value)
         raise NotLazy
 
-    def hold(self, memory: Memory, node: Node) -> Memory:
-        """Let the memory hold what `node` gives, as soon as somebody looks at it."""
-        if memory.node is None:  # one that has a node is in the list: an array may be updated many times
-            self._memories.append(weakref.ref(memory))
-        memory.node, memory.value = node, None
+    def made(self, node: Node) -> Memory:
+        """Memory that will hold what `node` gives, as soon as somebody looks at it."""
+        memory = Memory(None, node)
+        self._memories.append(weakref.ref(memory))
         return memory
 
-    def assign(self, memory: Memory, region: Region, value: Node) -> bool:
+    def assign(self, memory: Memory, part: Part | None, value: Node) -> bool:
         """Let a part of the memory have this value; False if its elements have to be written now.
 
         They have to where others see them, and where the part is so small that a new value of the whole array would
         take longer.
         """
         whole = memory.type
-        if (memory.node is None and not self.is_private(memory)) or not memory.is_writable(region):
+        if (memory.node is None and not self.is_private(memory)) or not memory.is_writable(part):
             return False
         if value.type.size * _SHARE < whole.size:
             memory.small_updates += 1
             if memory.node is None or memory.small_updates > _SMALL_UPDATES:
                 return False
-        old = self.of_part(memory, ())
-        self.hold(
-            memory,
-            update(old, value, region) if region else self.in_order(self.fresh(value), self.orders.of_result(old)),
-        )
+        old = self.of_part(memory, None)
+        key = "assign", old, part, value, self.orders
+        node = self.memo.get(key)
+        if node is None:
+            if part is not None:
+                node = update(old, value, part.region)
+            else:
+                node = self.in_order(self.fresh(value), self.orders.of_result(old))
+            self.memo[key] = node
+        if memory.node is None:  # one that has a node is in the list: an array may be updated many times
+            self._memories.append(weakref.ref(memory))
+        memory.node, memory.value = node, None
         return True
 
     def fresh(self, node: Node) -> Node:
@@ -227,18 +267,17 @@ class Pending:
         """A node with the value of `node` in memory that has these strides; None for a C-contiguous array."""
         if node.type.ndim > 1 and self.orders.of_result(node) != strides:
             node = Node(COPY, (node,), b.params(number=("order", strides)), node.type)
-            self.orders.note(node, strides)
         return node
 
     # -- computing
 
-    def read(self, memory: Memory, region: Region = ()) -> Any:
+    def read(self, memory: Memory, part: Part | None = None) -> Any:
         """The elements of an array, which are computed if they are not known; nobody must write into them."""
         if memory.node is not None:
             self.compute([memory])
-        if not region:
+        if part is None:
             return memory.value
-        found = part(memory.value, region)
+        found = part_of(memory.value, part.region)
         assert found is not None
         return found
 
@@ -258,7 +297,7 @@ class Pending:
             chosen = live if wanted is None else self._needed(wanted, live)
             for memory, value in zip(chosen, self._compute([m.node for m in chosen if m.node is not None])):
                 memory.value, memory.node = value, None
-                memory.piece, memory.inputs, memory.small_updates, memory.rows = -1, {}, 0, 0
+                memory.piece, memory.small_updates, memory.rows = -1, 0, 0
             if len(chosen) == len(live):
                 self._reset()
             else:
@@ -282,7 +321,7 @@ class Pending:
             graph, sources = self._graph(tuple(missing))
             assert self._reporting is not None
             with self._reporting.entered():
-                outputs = self._run(graph, [self.values[n] for n in sources])
+                outputs = self.pieces.run(graph, [self.values[n] for n in sources])
             self.computed += 1
             for node, output, own in zip(missing, outputs, graph.strides):
                 self.values[node] = stored(output, own)
@@ -295,7 +334,7 @@ class Pending:
 
     def _graph(self, roots: tuple[Node, ...]) -> tuple[Graph, list[Node]]:
         """The graph that gives these, and the inputs of all that has been recorded that it reads."""
-        key = "graph", roots, tuple(self._strided), tuple(self.values)
+        key = "graph", roots, self.orders, tuple(self.values)
         found = self.memo.get(key)
         if found is None:
             strides = [self.orders.of_result(n) if n.type.ndim > 1 else None for n in roots]
@@ -314,51 +353,13 @@ class Pending:
         self._copies = {}
         self.number += 1
 
-    def _run(self, graph: Graph, values: list[Any]) -> list[Any]:
-        compiled = self._program(graph, values)
-        if compiled is not None:
-            try:
-                return compiled.run(values)
-            except (FloatingPointRaised, Retrace):  # NumPy reports it
-                pass
-            except Exception as error:
-                self._note(error)
-        return evaluate(graph.outputs, dict(zip(graph.inputs, values)))
-
-    def _program(self, graph: Graph, values: list[Any]) -> Compiled | None:
-        """What computes the graph; None where NumPy is done before a compile would pay, or is expected to be faster."""
-        strides = tuple([v.strides if isinstance(v, np.ndarray) else None for v in values])
-        piece = self._pieces.get((graph, strides))
-        if piece is None:
-            if len(self._pieces) >= policy.PROGRAMS:
-                self._pieces.pop(next(iter(self._pieces)))
-            cost = numpy_time([graph]) + _INTERPRETED_NODE * len(graph.nodes()) + _INTERPRETED_PIECE
-            piece = self._pieces[graph, strides] = _Piece(cost)
-        if piece.compiled is None and not piece.is_plain:
-            piece.spent += piece.cost
-            if config.disabled() or (piece.spent < _WORTH_A_COMPILE and not config.strict()):
-                return None
-            try:
-                piece.compiled = self._programs.compile(graph, values)
-            except NotWorthwhile:
-                piece.is_plain = True
-            except Exception as error:
-                piece.is_plain = not is_passing(error)
-                self._note(error)
-        return piece.compiled
-
-    def _note(self, error: Exception) -> None:
-        if config.strict() and not is_passing(error):
-            raise JitrtError(f"lazy arrays: internal error: {type(error).__name__}: {error}") from error
-        _log.warning("lazy arrays are computed by NumPy: %s: %s", type(error).__name__, error, exc_info=error)
-
     def explained(self, memory: Memory) -> Compiled | None:
         """What computes the elements of an array that nobody has looked at."""
         with self.lock:
             if memory.node is None:
                 return None
             graph, sources = self._graph((memory.node,))
-            return self._programs.compile(graph, [self.values[n] for n in sources])
+            return self.pieces.programs.compile(graph, [self.values[n] for n in sources])
 
 
 def _copied(array: np.ndarray) -> np.ndarray:

@@ -17,10 +17,10 @@ _AT_ONCE = frozenset({"raise", "call", "print", "log"})
 class Reporting:
     """A state in which operations are recorded, to be computed in the same one."""
 
-    __slots__ = ("_capsule", "_filters", "_first", "_known", "_show", "_switches", "is_lazy")
+    __slots__ = ("_capsule", "_filters", "_first", "_known", "_show", "_switches", "_variable", "is_lazy")
 
     def __init__(self) -> None:
-        variable = error_state()
+        self._variable = variable = error_state()
         self._capsule = None if variable is None else variable.get()
         self._switches: dict[str, Any] = dict(np.geterr())
         self._known = warnings.filters
@@ -37,10 +37,9 @@ class Reporting:
             return False
         if filters and filters[0] is not self._first:
             return False
-        variable = error_state()
-        if variable is None:
+        if self._variable is None:
             return np.geterr() == self._switches
-        return variable.get() is self._capsule
+        return self._variable.get() is self._capsule
 
     def entered(self) -> contextlib.AbstractContextManager[None]:
         """The state as a context."""

@@ -24,6 +24,8 @@ _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 _OPTIMIZATIONS = ("aggressive", "moderate", "none")
 _TRUEDIVS = ("auto", True, False)
 _MOST_KEPT = 1024
+# Numexpr's letters of dtypes, beside that of bytes, of any length.
+_LETTERS = {("b", 1): "b", ("i", 4): "i", ("i", 8): "l", ("f", 4): "f", ("f", 8): "d", ("c", 16): "c"}
 _OPTIMIZED = 1  # inspect.CO_OPTIMIZED, whose module imports much
 # Other arguments are made arrays.
 _TAKEN = frozenset({np.ndarray, bool, int, float, complex, *np.sctypeDict.values()})
@@ -64,6 +66,17 @@ def _compiled(ex: str, into: bool, order: str, casting: str) -> _Compiled:
         raise ValueError(f"casting must be one of {_CASTINGS}, not {casting!r}")
     expression = function_of(ex, into, order, casting)
     return _Compiled(expression.names, expression.function, into)
+
+
+_usual: dict[str, _Compiled] = {}
+"""Expressions that give a new array, and no other way of handing it over was asked for: one look tells them."""
+
+
+def _usually(ex: str) -> _Compiled:
+    found = _compiled(ex, False, "K", "same_kind")
+    if len(_usual) >= _MOST_KEPT:
+        _usual.clear()
+    return _usual.setdefault(ex, found)
 
 
 def evaluate(
@@ -139,9 +152,11 @@ def evaluate(
         _check(optimization, truediv)
     if disable_cache:
         found = _compiled.__wrapped__(ex, out is not None, order, casting)
+    elif out is None and order == "K" and casting == "same_kind":
+        usual = _usual.get(ex)
+        _last.compiled = found = _usually(ex) if usual is None else usual
     else:
-        found = _compiled(ex, out is not None, order, casting)
-        _last.compiled = found
+        _last.compiled = found = _compiled(ex, out is not None, order, casting)
     arguments = _arguments(found, sys._getframe(_frame_depth - 2), local_dict, global_dict, frame)
     if out is None:
         return found.call(*arguments)
@@ -288,7 +303,8 @@ class NumExpr:
         truediv: bool | str = "auto",
     ):
         _check(optimization, truediv)
-        names = _compiled(ex, False, "K", "safe").names
+        self._new = _compiled(ex, False, "K", "safe")  # what gives a new array
+        names = self._new.names
         self._ex = ex
         self._signature = tuple((name, np.dtype(type_)) for name, type_ in signature)
         self.input_names = tuple(name for name, _ in self._signature) or names
@@ -330,12 +346,31 @@ class NumExpr:
             arguments = tuple(
                 [np.asarray(x).astype(t, casting=casting, copy=False) for x, (_, t) in zip(arguments, self._signature)]
             )
+        if self.input_names != self._new.names:
+            arguments = self._new.values_in(dict(zip(self.input_names, arguments)))
+        if not _TAKEN.issuperset(map(type, arguments)):
+            arguments = _as_taken(arguments)
+        if out is None and order == "K" and casting == "safe":
+            return self._new.call(*arguments)
         found = _compiled(self._ex, out is not None, order, casting)
-        given = dict(zip(self.input_names, arguments))
-        values = _as_taken([given[name] for name in found.names])
-        return found.call(*values) if out is None else found.call(*values, out)
+        return found.call(*arguments) if out is None else found.call(*arguments, out)
 
     run = __call__
+
+    @property
+    def signature(self) -> bytes:
+        """The dtypes of the inputs, a letter each; empty where none were given, and those of the arguments hold.
+
+        The letters are numexpr's, and NumPy's (`numpy.dtype.char`) for dtypes that numexpr has not.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jitrt
+        >>> jitrt.NumExpr("a * x", signature=[("x", np.int32), ("a", np.float64)]).signature
+        b'id'
+        """
+        return "".join([_LETTERS.get((t.kind, t.itemsize), "s" if t.kind == "S" else t.char) for _, t in self._signature]).encode()
 
     def __repr__(self) -> str:
         return f"NumExpr({self._ex!r})"
@@ -382,10 +417,7 @@ def _values(found: _Compiled, local: Mapping[str, Any], other: Mapping[str, Any]
             found.mixed = True
     if found.mixed:
         values = _also_global(found.names, local, other)
-    for value in values:
-        if type(value) not in _TAKEN:
-            return _as_taken(values)
-    return values
+    return values if _TAKEN.issuperset(map(type, values)) else _as_taken(values)
 
 
 def _also_global(names: tuple[str, ...], local: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 import threading
 import traceback
 import tracemalloc
@@ -161,3 +162,20 @@ def test_many_updates_need_bounded_memory(limit):
     tracemalloc.stop()
     assert peak < 64 << 20 and most < 4096
     assert numpy.isfinite(float(x[1]))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="of Python 3.12")
+def test_memory_that_is_handed_out_as_a_buffer(limit):
+    for given in arrays():
+        later = given * 2
+        doubled = given + given
+        memory = memoryview(given)
+        assert (memory.format, memory.shape, memory.readonly) == ("d", (N,), False)
+        memory[1] = 5.0
+        assert given[1] == 5.0 and later[1] == 2 / N and doubled[1] == 2 / N
+        assert bytes(later) == later.tobytes()
+        again = numpy.asarray(given)
+        again[2] = 6.0
+        assert given[2] == 6.0
+    fixed = jitrt.asarray(numpy.broadcast_to(1.0, N))
+    assert memoryview(fixed).readonly

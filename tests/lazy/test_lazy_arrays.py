@@ -102,7 +102,7 @@ def test_several_results_are_one_program(a):
 
 
 def test_a_loop_is_computed_in_pieces_of_one_structure(a):
-    pieces, programs = PENDING.computed, PENDING._programs.count
+    pieces, programs = PENDING.computed, PENDING.pieces.programs.count
     x, want = a, numpy.asarray(a).copy()
     for k in range(2000):
         x = x * 0.5 + k * 0.25
@@ -110,18 +110,18 @@ def test_a_loop_is_computed_in_pieces_of_one_structure(a):
     assert PENDING.operations < MOST // 2
     assert (x.compute() == want).all()
     assert PENDING.computed - pieces > 20
-    assert PENDING._programs.count - programs <= 3
+    assert PENDING.pieces.programs.count - programs <= 3
 
 
 def test_a_loop_that_writes_is_computed_in_pieces_of_one_structure():
-    programs = PENDING._programs.count
+    programs = PENDING.pieces.programs.count
     u, v = np.zeros((20, 20)), numpy.zeros((20, 20))
     for x in (u, v):
         x[0] = 1.0
         for _ in range(300):
             x[1:-1, 1:-1] += 0.1 * (x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2] - 4 * x[1:-1, 1:-1])
     assert numpy.array_equal(u, v)
-    assert PENDING._programs.count - programs <= 6
+    assert PENDING.pieces.programs.count - programs <= 6
 
 
 def test_an_endless_graph_of_different_operations_is_bounded(a):
@@ -369,13 +369,13 @@ def test_threads_record_and_compute_at_once():
 
 def test_numpy_computes_what_is_small_until_a_compile_would_pay(a, monkeypatch):
     monkeypatch.setenv("JITRT_STRICT", "0")
-    programs = PENDING._programs.count
+    programs = PENDING.pieces.programs.count
     for _ in range(3):
         numpy.asarray(numpy.tanh(a) * 3 - 1)
-    assert PENDING._programs.count == programs
+    assert PENDING.pieces.programs.count == programs
     big = np.asarray(numpy.linspace(0, 1, 1 << 19))
     y = big
     for _ in range(8):
         y = numpy.sin(y) * 1.5
     y.compute()
-    assert PENDING._programs.count == programs + 1
+    assert PENDING.pieces.programs.count == programs + 1

@@ -259,13 +259,15 @@ def test_validate():
 
 def test_numexpr_objects():
     f = NumExpr("a*x + b")
-    assert f.input_names == ("a", "b", "x")
+    assert f.input_names == ("a", "b", "x") and f.signature == b""
     assert f(2.0, 1.0, np.arange(3)).tolist() == [1, 3, 5]
     f = NumExpr("a*x + b", [("x", "f4"), ("a", "f4"), ("b", "f4")])
     got = f(np.arange(3, dtype="i2"), np.float32(2), np.float32(1))
     assert got.dtype == "f4" and got.tolist() == [1, 3, 5]
     with pytest.raises(TypeError, match="Cannot cast"):
         f(np.ones(3), 1, 1)
+    assert f.signature == b"fff"
+    assert NumExpr("x * n + y", [("x", "S3"), ("n", "i8"), ("y", "i2")]).signature == b"slh"
     assert f.run(np.ones(3), 1, 1, casting="same_kind").tolist() == [2, 2, 2]
     out = np.empty(3)
     assert f(np.ones(3, "f4"), np.float32(1), np.float32(1), out=out) is out

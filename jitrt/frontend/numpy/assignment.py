@@ -310,14 +310,15 @@ def take_out(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) 
             return None, args, kwargs  # NumPy refuses both at once, and perhaps the cast
         kwargs = dict(kwargs)
         return kwargs.pop("out"), args, kwargs
-    place = _place_of_out(function)
+    place = place_of_out(function)
     if place is None or len(args) <= place:
         return None, args, kwargs
     return args[place], (*args[:place], None, *args[place + 1 :]), kwargs
 
 
 @lru_cache(maxsize=1024)
-def _place_of_out(function: Callable[..., Any]) -> int | None:
+def place_of_out(function: Callable[..., Any]) -> int | None:
+    """Which of its arguments in a row is the `out` of a function; None if none is."""
     try:
         parameters = list(signature(function).parameters.values())
     except (TypeError, ValueError):

@@ -108,7 +108,10 @@ class Orders:
     def _compute(self, n: Node) -> tuple[int, ...] | None:
         if n.op.kind is Kind.VIEW:
             return self._of_view(n)
-        if n.type.ndim < 2 or n.op is COPY or n.op.order == "C":
+        if n.op is COPY:  # some say in which order they are
+            number = n["number"]
+            return number[1] if type(number) is tuple else None
+        if n.type.ndim < 2 or n.op.order == "C":
             return None
         if n.op.order == "A":
             return self.of_copy(n, n.args[0].type, self._known[n.args[0]], "A")

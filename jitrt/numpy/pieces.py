@@ -1,0 +1,82 @@
+"""Pieces of what lazy arrays have recorded: NumPy computes them until a compile has paid, and a program afterwards."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from .. import config, policy
+from ..base.frozen import record
+from ..call.segments import Programs
+from ..errors import JitrtError, NotWorthwhile, is_passing
+from ..ir.interpret import evaluate
+from ..ir.node import Graph
+from ..ir.worthwhile import numpy_time
+from ..programs import Compiled
+from ..runtime.errstate import FloatingPointRaised
+from ..runtime.frames import Retrace
+
+_log = logging.getLogger("jitrt.trace")
+
+_WORTH_A_COMPILE = 2 * 10**10  # picoseconds of NumPy's, in all calls of a piece
+_INTERPRETED_NODE = 5 * 10**6  # what Python spends on a node beside NumPy
+_INTERPRETED_PIECE = 50 * 10**6  # what it spends on a piece, and what NumPy's folds take beyond their traffic
+
+
+@record(eq=False)
+class _Piece:
+    """What NumPy spends on a graph, what it has spent in all calls, and what computes the graph then."""
+
+    cost: int
+    spent: int = 0
+    compiled: Compiled | None = None
+    is_plain: bool = False
+
+
+class Pieces:
+    """What computes graphs, and what it has cost."""
+
+    def __init__(self) -> None:
+        self.programs = Programs(None)
+        self._pieces: dict[tuple[Graph, tuple[Any, ...]], _Piece] = {}
+
+    def run(self, graph: Graph, values: list[Any]) -> list[Any]:
+        """The outputs of a graph for these inputs."""
+        compiled = self._program(graph, values)
+        if compiled is not None:
+            try:
+                return compiled.run(values)
+            except (FloatingPointRaised, Retrace):  # NumPy reports it
+                pass
+            except Exception as error:
+                self._note(error)
+        return evaluate(graph.outputs, dict(zip(graph.inputs, values)))
+
+    def _program(self, graph: Graph, values: list[Any]) -> Compiled | None:
+        """What computes the graph; None where NumPy is done before a compile would pay, or is expected to be faster."""
+        strides = tuple([v.strides if isinstance(v, np.ndarray) else None for v in values])
+        piece = self._pieces.get((graph, strides))
+        if piece is None:
+            if len(self._pieces) >= policy.PROGRAMS:
+                self._pieces.pop(next(iter(self._pieces)))
+            cost = numpy_time([graph]) + _INTERPRETED_NODE * len(graph.nodes()) + _INTERPRETED_PIECE
+            piece = self._pieces[graph, strides] = _Piece(cost)
+        if piece.compiled is None and not piece.is_plain:
+            piece.spent += piece.cost
+            if config.disabled() or (piece.spent < _WORTH_A_COMPILE and not config.strict()):
+                return None
+            try:
+                piece.compiled = self.programs.compile(graph, values)
+            except NotWorthwhile:
+                piece.is_plain = True
+            except Exception as error:
+                piece.is_plain = not is_passing(error)
+                self._note(error)
+        return piece.compiled
+
+    def _note(self, error: Exception) -> None:
+        if config.strict() and not is_passing(error):
+            raise JitrtError(f"lazy arrays: internal error: {type(error).__name__}: {error}") from error
+        _log.warning("lazy arrays are computed by NumPy: %s: %s", type(error).__name__, error, exc_info=error)

@@ -1,0 +1,185 @@
+"""NumPy's ufuncs on lazy arrays: their nodes are recorded, or NumPy computes them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import policy
+from ..frontend.numpy.numbers import EXPONENTS
+from ..ir import build as b
+from ..ir.node import Node
+from ..ir.ops.optable import SPECIAL
+from ..ir.ops.rows import NUMPY_FUNCTIONS
+from ..ir.ops.ufuncs import elementwise_op
+from .array import made_of, ndarray
+from .calls import FAILURES, NUMBERS, built, eager, exact, lazy, plains, store
+from .pending import PENDING, NotLazy
+
+_INT_POWERS = frozenset({np.power, np.float_power})
+
+
+def record(ufunc: np.ufunc, inputs: tuple) -> ndarray:
+    """``ufunc(*inputs)``.
+
+    Raises
+    ------
+    NotLazy
+        If NumPy has to compute it at once, perhaps to say what is wrong with it.
+    """
+    for value in inputs:
+        if type(value) is ndarray and value._plain is None and value._memory.node is not None:
+            break
+    else:
+        if all(map(is_known_and_small, inputs)):
+            raise NotLazy
+    with PENDING.lock:
+        try:
+            PENDING.begin()
+            return _recorded(ufunc, inputs)
+        except FAILURES:
+            raise NotLazy from None
+
+
+def is_known_and_small(value: Any) -> bool:
+    """Whether NumPy is done with a value before an operation on it would have been recorded."""
+    kind = type(value)
+    if kind is ndarray:
+        return value._plain is not None or (value._memory.node is None and value.type.size < policy.SMALL_ARRAY)
+    return kind is not np.ndarray or value.size < policy.SMALL_ARRAY
+
+
+def _recorded(ufunc: np.ufunc, inputs: tuple) -> ndarray:
+    given: list[Any] = []
+    others = False
+    for value in inputs:
+        kind = type(value)
+        if kind is ndarray:
+            memory, part = value._memory, value._part
+            node = memory.node
+            given.append(node if node is not None and part is None else PENDING.of_part(memory, part))
+        elif kind is float and ufunc not in EXPONENTS:
+            given.append(PENDING.input_float(value))
+        elif kind is np.ndarray:
+            given.append(PENDING.of_copy(value))
+        else:
+            given.append(None)
+            others = True
+    if others:
+        dtypes = [v.dtype for v in inputs if type(v) is ndarray or type(v) is np.ndarray]
+        given = [PENDING.number_of(v, ufunc, dtypes) if n is None else n for v, n in zip(inputs, given)]
+    key = ufunc, *given
+    node = PENDING.memo.get(key)
+    if node is None:
+        _check(ufunc, inputs, given)
+        node = PENDING.memo[key] = b.elementwise(ufunc, *given)
+    if node.type.shape:
+        return made_of(PENDING.made(node))
+    _check_scalars(inputs, given)
+    return made_of(PENDING.made(node), scalar=True)
+
+
+def _check(ufunc: np.ufunc, inputs: tuple, nodes: list[Node]) -> None:
+    """Leave to NumPy what depends on values, powers of integers that raise, and to SciPy what may have other errors."""
+    if elementwise_op(ufunc).library == SPECIAL:
+        raise NotLazy
+    if ufunc in _INT_POWERS and all(n.type.dtype.kind in "iub" for n in nodes):
+        exponent = inputs[-1]
+        if type(exponent) is not int or exponent < 0:
+            raise NotLazy
+
+
+def _check_scalars(inputs: tuple, nodes: list[Node]) -> None:
+    """Leave to NumPy what it does to scalars alone: integers, and what is there already."""
+    if any(n.type.dtype.kind in "biu" for n in nodes) or all(
+        type(v) is not ndarray or (v._memory.node is None and v._memory.type.shape == ()) for v in inputs
+    ):
+        raise NotLazy
+
+
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+    """The ufunc, or a method of it, where a lazy array is among the arguments."""
+    if method == "__call__":
+        out = kwargs.get("out")
+        try:
+            if not kwargs and ufunc.nout == 1 and ufunc.signature is None:
+                return record(ufunc, inputs)
+            if ufunc is np.matmul and not kwargs:
+                return built(NUMPY_FUNCTIONS[ufunc], ufunc, inputs, {})
+            if out is not None and len(kwargs) == 1 and type(out[0]) is ndarray and ufunc.signature is None:
+                return into(out[0], record(ufunc, inputs))
+        except NotLazy:
+            pass
+        return _with_out(ufunc, inputs, kwargs, out or ())
+    function = getattr(ufunc, method)
+    if method == "at":
+        return eager(function, inputs, kwargs, inputs[:1])
+    if function in NUMPY_FUNCTIONS and "out" not in kwargs:
+        try:
+            return built(NUMPY_FUNCTIONS[function], function, inputs, kwargs)
+        except NotLazy:
+            pass
+    return _with_out(function, inputs, kwargs, kwargs.get("out") or ())
+
+
+def _with_out(function: Callable[..., Any], inputs: tuple, kwargs: dict[str, Any], out: tuple) -> Any:
+    made = eager(function, inputs, kwargs, out)
+    if type(made) is tuple and len(made) == len(out):
+        return tuple([m if o is None else o for m, o in zip(made, out)])
+    return out[0] if len(out) == 1 and isinstance(out[0], (ndarray, np.ndarray)) else made
+
+
+def into(target: ndarray, result: ndarray) -> ndarray:
+    """Let `target` have the value of `result`, as NumPy does with ``out``.
+
+    Raises
+    ------
+    NotLazy
+        If it does not fit.
+    """
+    with PENDING.lock:
+        node, whole = result._node(), target.type
+        if node.type.dtype is whole.dtype and node.type.shape == whole.shape and not target._scalar:
+            store(target, node)
+            return target
+        if target._scalar or node.shape != whole.shape or not np.can_cast(node.dtype, whole.dtype, "same_kind"):
+            raise NotLazy
+        if node.dtype.kind == "c" and whole.dtype.kind != "c":
+            raise NotLazy
+        store(target, b.cast(node, whole.dtype))
+    return target
+
+
+def array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy's protocol for ufuncs (NEP 13)."""
+    if method == "__call__" and not kwargs:
+        if self._plain is not None:
+            given = [self._plain] if len(inputs) == 1 else plains(inputs)
+            if given is not None:
+                return lazy(ufunc(*given), scalars=ufunc.signature is None)
+        if ufunc.nout == 1 and ufunc.signature is None and _OURS.issuperset(map(type, inputs)):
+            try:
+                return record(ufunc, inputs)
+            except NotLazy:
+                return _with_out(ufunc, inputs, kwargs, ())
+    if not all(map(_is_ours, inputs)) or not all(map(_is_ours, kwargs.get("out", ()))):
+        return NotImplemented
+    made = call_ufunc(ufunc, method, inputs, kwargs)
+    return made if method == "__call__" and ufunc.signature is None else exact(made)
+
+
+_OURS = NUMBERS | {ndarray, np.ndarray}
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether no other class has a say in what becomes of `value`."""
+    return (
+        type(value) is ndarray
+        or isinstance(value, np.generic)
+        or getattr(type(value), "__array_ufunc__", _NUMPYS) is _NUMPYS
+    )
+
+
+_NUMPYS = np.ndarray.__array_ufunc__
