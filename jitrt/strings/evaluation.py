@@ -370,7 +370,9 @@ class NumExpr:
         >>> jitrt.NumExpr("a * x", signature=[("x", np.int32), ("a", np.float64)]).signature
         b'id'
         """
-        return "".join([_LETTERS.get((t.kind, t.itemsize), "s" if t.kind == "S" else t.char) for _, t in self._signature]).encode()
+        return "".join(
+            [_LETTERS.get((t.kind, t.itemsize), "s" if t.kind == "S" else t.char) for _, t in self._signature]
+        ).encode()
 
     def __repr__(self) -> str:
         return f"NumExpr({self._ex!r})"
