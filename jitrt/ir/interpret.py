@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from .extents import is_extent
-from .node import Graph, Node
+from .node import Graph, Node, topological_order
 from .ops.optable import INPUT, ValueWanted
 from .ops.updates import UPDATE, write_region
 from .types import contiguous_strides
@@ -33,15 +34,47 @@ def evaluate(roots: Sequence[Node], values: dict[Node, Any]) -> list[Any]:
         if pending:
             stack.extend(pending)
             continue
-        if len(updates) > 1:
-            made = np.array(values[operands[0]], order="C")
-            for update, part in zip(updates, operands[1:]):
-                write_region(made, update["region"], values[part])
-            values[node] = made
-        else:
-            values[node] = evaluate_node(node, [values[a] for a in node.args])
+        values[node] = _value(node, updates, [values[a] for a in operands])
         stack.pop()
     return [values[r] for r in roots]
+
+
+def evaluate_once(roots: Sequence[Node], inputs: Mapping[Node, Any]) -> list[Any]:
+    """The same, in less memory: the value of a node goes after its last use, and NumPy takes its place for another one.
+
+    Memory that no array has had before takes longer to fill than most operations take.
+    """
+    order = topological_order(roots, inputs)
+    uses = Counter(roots)
+    for node in order:
+        uses.update(node.args)
+    inner = {n.args[0] for n in order if n.op is UPDATE and n.args[0].op is UPDATE}
+    inner = {n for n in inner if uses[n] == 1 and n not in inputs}  # which nothing asks for but the next assignment
+    values = dict(inputs)
+    for node in order:
+        if node in inner:
+            continue
+        updates = [node] if node.op is UPDATE else []
+        while updates and updates[-1].args[0] in inner:
+            updates.append(updates[-1].args[0])
+        updates.reverse()
+        operands = [updates[0].args[0], *(u.args[1] for u in updates)] if updates else node.args
+        values[node] = _value(node, updates, [values[a] for a in operands])
+        for operand in operands:
+            uses[operand] -= 1
+            if not uses[operand] and operand not in inputs:
+                del values[operand]
+    return [values[r] for r in roots]
+
+
+def _value(node: Node, updates: list[Node], operands: list[Any]) -> Any:
+    """The value of a node; of the last of several assignments to parts of one array, in one copy of that."""
+    if len(updates) < 2:
+        return evaluate_node(node, operands)
+    made = np.array(operands[0], order="C")
+    for update, part in zip(updates, operands[1:]):
+        write_region(made, update["region"], part)
+    return made
 
 
 def _updates(node: Node, values: dict[Node, Any]) -> list[Node]:

@@ -11,7 +11,7 @@ from .. import config, policy
 from ..base.frozen import record
 from ..call.segments import Programs
 from ..errors import JitrtError, NotWorthwhile, is_passing
-from ..ir.interpret import evaluate
+from ..ir.interpret import evaluate_once
 from ..ir.node import Graph
 from ..ir.worthwhile import numpy_time
 from ..programs import Compiled
@@ -52,7 +52,7 @@ class Pieces:
                 pass
             except Exception as error:
                 self._note(error)
-        return evaluate(graph.outputs, dict(zip(graph.inputs, values)))
+        return evaluate_once(graph.outputs, dict(zip(graph.inputs, values)))
 
     def _program(self, graph: Graph, values: list[Any]) -> Compiled | None:
         """What computes the graph; None where NumPy is done before a compile would pay, or is expected to be faster."""

@@ -1,48 +1,60 @@
-"""Graphs that NumPy runs node by node."""
+"""Graphs that NumPy computes node by node: the same values with and without what is needed no more."""
+
+import tracemalloc
 
 import numpy as np
+import pytest
 
 from jitrt.ir import build as b
-from jitrt.ir.interpret import evaluate
-from jitrt.ir.ops.movement import getitem
-from jitrt.ir.ops.updates import UPDATE, region_between, update
-from jitrt.ir.types import ArrayType
+from jitrt.ir.interpret import evaluate, evaluate_once
+from jitrt.ir.node import type_of
+from jitrt.ir.ops.updates import region_between, update
 
-F8 = np.dtype(np.float64)
-
-
-def rows(array, values):
-    """Assignments of `values` to the rows of `array`, one after the other."""
-    found = [array]
-    for k, value in enumerate(values):
-        found.append(update(found[-1], value, region_between(getitem(array, k), array)))
-    return found[1:]
+VALUES = np.arange(12.0).reshape(3, 4)
+X = b.input_node(0, type_of(VALUES))
 
 
-def test_assignments_that_follow_each_other_share_a_copy():
-    """Each of them copied the whole array, and kept the copy: seconds, and gigabytes, for a matrix made row by row."""
-    x, y = (b.input_node(k, ArrayType(F8, (4, 3))) for k in range(2))
-    values = [getitem(y, k) for k in range(4)]
-    updates = rows(x, values)
-    assert all(u.op is UPDATE for u in updates)
-    given = {x: np.zeros((4, 3)), y: np.arange(12.0).reshape(4, 3)}
-    memory = dict(given)
-    (found,) = evaluate(updates[-1:], memory)
-    np.testing.assert_array_equal(found, given[y])
-    assert not given[x].any()
-    assert not any(u in memory for u in updates[:-1])
-    several = evaluate([updates[1], updates[3], updates[0]], dict(given))
-    for made, count in zip(several, (2, 4, 1)):
-        np.testing.assert_array_equal(made[:count], given[y][:count])
-        assert not made[count:].any()
+def assigned(old, row, value):
+    view = b.view("getitem", old, index=(row,))
+    return update(old, value, region_between(view, old))
 
 
-def test_what_depends_on_an_assignment_between_sees_it():
-    x = b.input_node(0, ArrayType(F8, (4, 3)))
-    first = rows(x, [getitem(x, 1)])[0]
-    total = getitem(first, 0)
-    row = getitem(x, 2)
-    last = update(first, total, region_between(row, x))
-    given = np.arange(12.0).reshape(4, 3)
-    (found,) = evaluate([last], {x: given})
-    np.testing.assert_array_equal(found, given[[1, 1, 1, 3]])
+def graphs():
+    twice = b.elementwise(np.add, X, X)
+    square = b.elementwise(np.multiply, twice, twice)
+    row = b.view("getitem", square, index=(0,))
+    first = assigned(twice, 0, row)
+    second = assigned(first, 1, b.view("getitem", twice, index=(2,)))
+    third = assigned(second, 2, row)
+    other = assigned(first, 2, row)
+    read = b.elementwise(np.negative, second)
+    yield "shared operands", (square, twice)
+    yield "assignments in a row", (third,)
+    yield "what lies between assignments is read", (third, read)
+    yield "two rows of assignments with one beginning", (third, other)
+    yield "results between assignments", (first, third, second)
+    yield "an input", (X, square)
+    yield "twice", (square, square)
+    yield "a literal", (b.elementwise(np.add, b.constant(np.ones(4)), X),)
+
+
+@pytest.mark.parametrize(("name", "roots"), list(graphs()))
+def test_the_same_values(name, roots):
+    given = {X: VALUES.copy()}
+    wanted = evaluate(roots, dict(given))
+    for got, want in zip(evaluate_once(roots, given), wanted, strict=True):
+        assert np.array_equal(got, want)
+    assert list(given) == [X] and np.array_equal(given[X], VALUES)
+
+
+def test_memory_is_used_again():
+    large = np.zeros(100_000)
+    x = y = b.input_node(0, type_of(large))
+    for k in range(20):
+        y = b.elementwise(np.add, b.elementwise(np.multiply, y, b.constant(2.0)), b.constant(float(k)))
+    tracemalloc.start()
+    try:
+        evaluate_once([y], {x: large})
+        assert tracemalloc.get_traced_memory()[1] < 4 * large.nbytes
+    finally:
+        tracemalloc.stop()
