@@ -14,7 +14,7 @@ from ..ir.node import Node
 from ..ir.types import ArrayType
 from . import calls
 from .calls import NUMBERS, eager, lazy, real, set_class
-from .elements import get_item, set_item
+from .elements import get_item, known_whole, set_item
 from .memory import Memory
 from .parts import Part
 from .pending import KINDS, PENDING, NotLazy
@@ -292,6 +292,12 @@ class ndarray(metaclass=_Arrays):
     def __getitem__(self, index: Any) -> Any:
         plain = self._plain
         if plain is None:
+            if type(index) is tuple and len(index) == 2 and type(index[0]) is type(index[1]) is int:
+                known = known_whole(self)  # in a loop over elements
+                if known is not None:
+                    element = known[index]
+                    if type(element) is not np.ndarray:
+                        return element
             return get_item(self, index)
         if type(index) is slice:
             return plain_of(plain[index])

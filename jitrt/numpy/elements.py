@@ -64,7 +64,7 @@ def _part(array: ndarray) -> Part:
     return array._part or PENDING.root(array._memory)
 
 
-def _known(array: ndarray) -> np.ndarray | None:
+def known_whole(array: ndarray) -> np.ndarray | None:
     """The memory of an array that is all of it and known; None for others."""
     memory = array._held
     if memory is None or memory.node is not None or array._part is not None:
@@ -76,9 +76,15 @@ def _known(array: ndarray) -> np.ndarray | None:
 def get_item(array: ndarray, index: Any) -> Any:
     """``array[index]``: a view of the same memory, an element, or what NumPy chooses."""
     if type(index) is tuple or type(index) is int:
-        known = _known(array)
-        if known is not None and known.ndim and known.ndim == _positions(index):
-            return known[index]  # in a loop over elements, which is not worth a lock
+        known = known_whole(array)
+        positions = _positions(index) if known is not None else 0
+        if known is not None and positions and known.ndim >= positions:
+            if known.ndim == positions:
+                return known[index]  # in a loop over elements, which is not worth a lock
+            if array._memory.rows > _FEW_ROWS and not PENDING.values:
+                row = known[index]
+                if row.size < policy.SMALL_ARRAY:
+                    return plain_array(row)
     if not array._scalar:
         with PENDING.lock:
             basic = encoded(index)
@@ -102,14 +108,21 @@ def get_item(array: ndarray, index: Any) -> Any:
 
 def set_item(array: ndarray, index: Any, value: Any) -> None:
     """``array[index] = value``."""
+    if type(value) in NUMBERS and not PENDING.values and not array._scalar and _positions(index):
+        known = known_whole(array)
+        if known is not None:
+            known[index] = value  # nothing is pending that could read it
+            return
     with PENDING.lock:
         if array._scalar:
             if not (index is Ellipsis or (isinstance(index, tuple) and not index) or is_lazy(index)):
                 raise TypeError(f"'{array.dtype}' object does not support item assignment")
             array._held, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
         elif array._memory.node is None and type(value) in NUMBERS and _positions(index):
-            known = PENDING.read(array._memory, array._part)
-            if PENDING.values:
+            memory = array._memory
+            is_read = bool(PENDING.values) and (not PENDING.is_private(memory) or bool(memory.inputs))
+            known = PENDING.read(memory, array._part)
+            if is_read:
                 PENDING.written(known)
             known[index] = value
             return
