@@ -77,11 +77,10 @@ def get_item(array: ndarray, index: Any) -> Any:
     """``array[index]``: a view of the same memory, an element, or what NumPy chooses."""
     if type(index) is tuple or type(index) is int:
         known = known_whole(array)
-        positions = _positions(index) if known is not None else 0
-        if known is not None and positions and known.ndim >= positions:
-            if known.ndim == positions:
+        if known is not None and known.ndim:
+            if known.ndim == _positions(index):
                 return known[index]  # in a loop over elements, which is not worth a lock
-            if array._memory.rows > _FEW_ROWS and not PENDING.values:
+            if array._memory.rows > _FEW_ROWS and not PENDING.values and encoded(index) is not None:
                 row = known[index]
                 if row.size < policy.SMALL_ARRAY:
                     return plain_array(row)
@@ -108,10 +107,11 @@ def get_item(array: ndarray, index: Any) -> Any:
 
 def set_item(array: ndarray, index: Any, value: Any) -> None:
     """``array[index] = value``."""
-    if type(value) in NUMBERS and not PENDING.values and not array._scalar and _positions(index):
+    if not PENDING.values and not array._scalar and encoded(index) is not None:
         known = known_whole(array)
-        if known is not None:
-            known[index] = value  # nothing is pending that could read it
+        given = value._read() if is_lazy(value) and value._memory.node is None else value
+        if known is not None and (type(given) is np.ndarray or type(given) in NUMBERS or isinstance(given, np.generic)):
+            known[index] = given  # nothing is pending that could read it
             return
     with PENDING.lock:
         if array._scalar:

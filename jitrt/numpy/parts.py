@@ -141,7 +141,7 @@ def _merged(cell: Cell, view: Node) -> Node | None:
 
 
 def encoded(index: Any) -> tuple[Any, ...] | None:
-    """An index of integers and slices of Python's as nodes have it; None for any other, also for a wrong one."""
+    """An index of integers, slices of Python's, None and ``...`` as nodes have it; None for any other one."""
     kind = type(index)
     if kind is int:
         return (index,)
@@ -154,6 +154,8 @@ def encoded(index: Any) -> tuple[Any, ...] | None:
             items.append(bounds)
         elif type(item) is int or type(item) is np.int64:
             items.append(int(item))
+        elif item is None or item is Ellipsis:
+            items.append(item)
         else:
             return None
     return tuple(items)
