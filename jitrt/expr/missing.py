@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from .missingfolds import FOLDS, count
 from .tree import Expression, leaf, literal
 
 SUFFIX = "_present"
@@ -17,9 +19,10 @@ _FILLING = 1  # what stands for missing elements: few operations warn of it
 class Optional(NDArrayOperatorsMixin):
     """A value of which elements may be missing; made by `optional`, `optional_leaf` and `where_present`.
 
-    Operators and ufuncs give an optional value, whose elements are there where those of all operands are. Evaluated by
-    `evaluate` or `Program.run` it is a `numpy.ma.MaskedArray`, or a number, which is None if it is missing. Calls of a
-    program give the pair of the value and its presence.
+    Operators and ufuncs give an optional value, whose elements are there where those of all operands are. Folds
+    (``x.sum(axis=0)``, ``np.mean(x)``) are those of what is there, and missing where nothing is; ``x.count()`` says how
+    much is there. Evaluated by `evaluate` or `Program.run` it is a `numpy.ma.MaskedArray`, or a number, which is None
+    if it is missing. Calls of a program give the pair of the value and its presence.
 
     Attributes
     ----------
@@ -37,11 +40,35 @@ class Optional(NDArrayOperatorsMixin):
         values = [v.value if isinstance(v, Optional) else v for v in inputs]
         return Optional(ufunc(*values, **kwargs), _all([v.present for v in inputs if isinstance(v, Optional)]))
 
+    def count(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """How many elements are there.
+
+        Parameters
+        ----------
+        axis, keepdims
+            As for `numpy.sum`.
+
+        Returns
+        -------
+        Expression
+        """
+        return count(self, axis, keepdims=keepdims)
+
     def __getattr__(self, name: str) -> Any:
+        fold = FOLDS.get(name)
+        if fold is not None:
+            return partial(_folded, fold, self)
         raise AttributeError(f"an optional value has no {name!r}: coalesce it first")
 
     def __repr__(self) -> str:
         return f"<optional {self.value!r} where {self.present!r}>"
+
+
+def _folded(fold: Any, x: Optional, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Optional:
+    if out is not None:
+        raise TypeError("a fold of an optional value is an expression, and takes no out")
+    typed = {} if dtype is None else {"dtype": dtype}
+    return Optional(*fold(x, axis, **typed, **options))
 
 
 def _all(conditions: Sequence[Expression]) -> Expression:

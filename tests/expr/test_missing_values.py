@@ -87,5 +87,59 @@ def test_columns_of_pandas(dtype):
 
 
 def test_what_they_have_not():
-    with pytest.raises(AttributeError, match="no 'sum': coalesce it first"):
-        expr.optional_leaf("x").sum()
+    with pytest.raises(AttributeError, match="no 'ravel': coalesce it first"):
+        expr.optional_leaf("x").ravel()
+
+
+FOLDS = ["sum", "prod", "min", "max", "mean", "var", "std", "any", "all"]
+
+
+CASES = [(name, dtype) for name in [*FOLDS, "cumsum", "cumprod"] for dtype in ("f8", "f4", "i8", "i2", "?")]
+
+
+@pytest.mark.parametrize(("name", "dtype"), [c for c in CASES if c not in [("var", "?"), ("std", "?")]])
+def test_folds_are_those_of_what_is_there(name, dtype):
+    rng = np.random.default_rng(19)
+    data = (rng.random((4, 3)) * 5 - 2).astype(dtype)
+    missing = rng.random((4, 3)) < 0.4
+    missing[1], missing[:, 1] = True, [False, True, True, True]
+    x, given = expr.optional_leaf("x"), np.ma.masked_array(data, missing)
+    for options in ({}, {"axis": 0}, {"axis": 1}, {"axis": 1, "keepdims": True}, {"axis": None}):
+        if name.startswith("cum") and "keepdims" in options:
+            continue
+        want = getattr(given, name)(**options)
+        got = expr.evaluate(getattr(x, name)(**options), x=given)
+        assert np.array_equal(np.ma.getmaskarray(want), np.ma.getmaskarray(np.ma.asanyarray(got)))
+        np.testing.assert_allclose(np.ma.filled(got, 0), np.ma.filled(want, 0), rtol=1e-5 if dtype == "f4" else 1e-14)
+        assert got.dtype == want.dtype
+    assert expr.evaluate(x.count(axis=1), x=given).tolist() == given.count(axis=1).tolist()
+
+
+def test_folds_of_nothing_are_missing():
+    x = expr.optional_leaf("x")
+    nothing = np.ma.masked_array([1.0, 2.0], True)
+    for name in FOLDS:
+        assert expr.evaluate(getattr(np, name)(x), x=nothing) is None
+    assert expr.evaluate(x.count(), x=nothing) == 0
+    assert expr.evaluate(x.var(ddof=1), x=np.ma.masked_array([1.0, 2.0], [True, False])) is None
+
+
+def test_folds_of_numbers_and_of_one_presence_for_all():
+    x, p = expr.leaf("x"), expr.leaf("p", bool)
+    total = np.sum(expr.where_present(p, x))
+    assert expr.evaluate(total, x=np.arange(3.0), p=True) == 3.0
+    assert expr.evaluate(total, x=np.arange(3.0), p=False) is None
+    assert expr.evaluate(total, x=2.0, p=np.array([True, False, True])) == 4.0
+    assert expr.evaluate(expr.optional_leaf("y").max(), y=3.0) == 3.0
+    with pytest.raises(TypeError, match="takes no out"):
+        np.sum(expr.optional_leaf("y"), out=np.empty(()))
+
+
+def test_nothing_that_is_missing_is_reported():
+    x = expr.optional_leaf("x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = expr.evaluate((1.0 / x).mean(axis=0), x=np.ma.masked_array([[0.0, 2.0], [4.0, 0.0]], [[1, 0], [0, 1]]))
+        assert got.tolist() == [0.25, 0.5]
+        extreme = expr.evaluate(np.log(x).min(), x=np.ma.masked_array([0.0, np.e], [True, False]))
+        assert extreme == 1.0
