@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .branches import cond
 from .calls import Operation, operation_named
 from .files import load, save
 from .graphs import by_hand, lower
@@ -36,6 +37,7 @@ __all__ = [
     "by_hand",
     "coalesce",
     "compile",
+    "cond",
     "evaluate",
     "from_json",
     "leaf",

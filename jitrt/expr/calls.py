@@ -40,12 +40,15 @@ class Operation:
     body : Expression, optional
         Of operators that are made of expressions, the expression of `parameters`.
     parameters : tuple of str
+    prepare : callable, optional
+        Takes the keyword arguments of a call before that is compiled.
     """
 
     name: str
     apply: Callable[..., Any] | None = None
     body: Expression | None = None
     parameters: tuple[str, ...] = ()
+    prepare: Callable[..., None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The expression that applies it; what is no expression among the operands is a literal."""
@@ -60,6 +63,13 @@ class Operation:
         if len(args) > len(self.parameters) or kwargs.keys() & given.keys() or {*given, *kwargs} != {*self.parameters}:
             raise TypeError(f"{self.name} takes {', '.join(self.parameters)}")
         return tuple((given | kwargs)[name] for name in self.parameters)
+
+    def compute(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """What it gives for these arguments."""
+        assert self.apply is not None
+        if self.prepare is not None:
+            self.prepare(**kwargs)
+        return self.apply(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"expr.op[{self.name!r}]"

@@ -14,6 +14,7 @@ from ..frontend.trace import Request, Traced, trace
 from ..ir.node import Node
 from ..ir.ops.optable import CONSTANT
 from ..pipeline import Lowered, lower
+from ..schedule.control import BranchCall, Step
 from ..schedule.nest import KernelCall
 from ..schedule.reasons import host_name
 
@@ -49,12 +50,39 @@ def description(inputs: Sequence[str], outputs: Sequence[str], traced: Traced, l
             node = graph.outputs[result.index]
             results[node] = f"{results[node]} = {name}" if results[node] else name
     shown = {node: f"{name or 'result'}: {node.type} [result]" for node, name in results.items()}
-    initial, operations = [], []
-    for number, step in enumerate(lowered.memory.steps):
+    initial: list[str] = []
+    operations: list[list[str]] = []
+
+    inside: dict[Node, str] = {}
+    """Where inputs and results of what is inside of a choice lie."""
+
+    def place(base: Node, offset: int = 0) -> str:
+        if base in slots:
+            return f"[{_offset(slots[base].offset + offset)}]"
+        if base in inside:
+            return inside[base]
+        base = lowered.memory.layout.hosted[base][0] if base in lowered.memory.layout.hosted else base
+        return f"<{(shown.get(base) or names.get(base) or str(base.type)).partition(':')[0]}>"
+
+    def add(step: Step) -> None:
+        number = len(operations)
+        if isinstance(step, BranchCall):
+            for choice in step.choices:
+                inside.update(zip(choice.graph.inputs, [place(w.base, w.offset) for w in step.first]))
+                inside.update((choice.graph.outputs[k], place(node)) for k, node in step.results.items())
+            operations.append([])
+            for inner in step.choices[0].steps:
+                add(inner)
+            end = len(operations)
+            operations.append([])
+            for inner in step.choices[1].steps:
+                add(inner)
+            operations[number] = [f"jump to {end + 1} unless {place(step.condition.base, step.condition.offset)}"]
+            operations[end] = [f"jump to {len(operations)}"]
+            return
         if not isinstance(step, KernelCall):
-            text = f"NumPy executes {host_name(step)}" if isinstance(step, Node) else str(step)
-            operations.append(f"{number}: {text}")
-            continue
+            operations.append([f"NumPy executes {host_name(step)}" if isinstance(step, Node) else str(step)])
+            return
         places: dict[str, str] = {}
         for k, value in enumerate(step.literals):
             places[f"c{k}"] = f"k{number}.c{k}"
@@ -64,19 +92,22 @@ def description(inputs: Sequence[str], outputs: Sequence[str], traced: Traced, l
             if base.op is CONSTANT:
                 places[operand.name] = f"k{number}.{operand.name}"
                 initial.append(f"{base.type} [{places[operand.name]}] = {base['value']!r}")
-            elif base in slots:
-                places[operand.name] = f"[{_offset(slots[base].offset + layout.offset)}]"
             else:
-                base = lowered.memory.layout.hosted[base][0] if base in lowered.memory.layout.hosted else base
-                places[operand.name] = f"<{(shown.get(base) or names.get(base) or str(base.type)).partition(':')[0]}>"
-        operations.append(f"{number}: a kernel, its values in registers")
-        operations += [f"  {line}" for line in _renamed(str(step.nest).split("\n")[1:], places)]
+                places[operand.name] = place(layout.base, layout.offset)
+        lines = _renamed(str(step.nest).split("\n")[1:], places)
+        operations.append(["a kernel, its values in registers", *lines])
+
+    for step in lowered.memory.steps:
+        add(step)
+    listed = [
+        f"  {line}" if n else f"{k}: {line}" for k, lines in enumerate(operations) for n, line in enumerate(lines)
+    ]
     return "\n".join(
         [
             *_section("Inputs", names.values()),
             *_section("Outputs", shown.values()),
             *_section("Init operations", initial),
-            *_section(f"Eval operations, in a frame of {lowered.memory.layout.nbytes} bytes", operations),
+            *_section(f"Eval operations, in a frame of {lowered.memory.layout.nbytes} bytes", listed),
         ]
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..call.site import ServedFunction
-from .calls import GETITEM, LEAF, NAMED, Nested, is_source
+from .calls import GETITEM, LEAF, NAMED, Nested, filled, is_source
 from .inputs import Loader, load
 from .missing import Optional, masked
 from .text import source
@@ -397,6 +397,9 @@ def _function(
     roots = [*_listed(outputs), *side.values()]
     lowered = expanded_all(roots)
     numbers = itertools.count()
+    for node in nodes_of(list(lowered.values())):
+        if node.operation.prepare is not None:
+            node.operation.prepare(**filled(node.template, node.operands)[1])
 
     def put_together(value: Any) -> str:
         if isinstance(value, dict):

@@ -145,7 +145,7 @@ def fold(e: Expression) -> Expression | None:
     args, kwargs = filled(e.template, [o.value for o in e.operands])
     try:
         with np.errstate(all="raise"):
-            value = e.operation.apply(*args, **kwargs)
+            value = e.operation.compute(args, kwargs)
     except Exception:
         return None
     return literal(value) if isinstance(value, (np.ndarray, np.generic, bool, int, float, complex)) else None

@@ -153,7 +153,7 @@ def _raise_as_numpy(
     assert operation.apply is not None
     try:
         with np.errstate(all="ignore"):
-            operation.apply(*args, **kwargs)
+            operation.compute(args, kwargs)
     except Exception as error:
         raise error.with_traceback(None) from None
 
@@ -198,7 +198,7 @@ def _result(operation: Operation, template: Template, operands: Sequence[Any]) -
     assert operation.apply is not None
     try:
         with at_work(), tracing(state), np.errstate(all="ignore"):
-            return _type_of_result(operation.apply(*args, **kwargs))
+            return _type_of_result(operation.compute(args, kwargs))
     except (ControlException, NotCovered):  # values are asked for, and not known
         return _of_ufunc(operation.apply, operands) if isinstance(operation.apply, np.ufunc) else UNKNOWN
 

@@ -1,0 +1,95 @@
+"""Expressions that are one of two, of which one is computed."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+from jitrt import expr
+
+C, X, K = expr.leaf("c", "f8", ndim=0), expr.leaf("x", "f8", shape=(50,)), expr.leaf("k", "f8", ndim=0)
+VALUES = np.linspace(-1.0, 1.0, 50)
+
+
+def nested():
+    return 1.0 + expr.cond(
+        C > 0,
+        lambda v: np.arctan(np.sin(v) * np.cos(v)) * K,
+        lambda v: expr.cond(K > 1, lambda w: w + K + v, lambda w: w - 2 * v, v),
+        X,
+    )
+
+
+def expected(c, k, v):
+    return 1.0 + (np.arctan(np.sin(v) * np.cos(v)) * k if c > 0 else v + k + v if k > 1 else v - 2 * v)
+
+
+@pytest.mark.parametrize(("c", "k"), [(1.0, 2.0), (-1.0, 2.0), (-1.0, 0.5)])
+def test_one_of_them_is_the_value(c, k):
+    program = expr.compile(nested())
+    for _ in range(3):
+        np.testing.assert_allclose(program.run(c=c, k=k, x=VALUES), expected(c, k, VALUES), rtol=1e-14)
+    assert program.plain_reason == ""
+    half = expr.cond(C > 0, lambda v: v / 2, lambda v: v * 2, X)
+    assert half.dtype == np.float64 and half.shape == (50,)
+
+
+def test_it_is_an_expression_as_others():
+    e = nested()
+    assert e is nested()
+    assert expr.parse(str(e)) is e
+    assert expr.from_json(expr.to_json(e)) is e
+    assert pickle.loads(pickle.dumps(e)) is e
+    given = expr.substitute(e, {"c": -1.0, "k": 3.0})
+    np.testing.assert_allclose(expr.evaluate(given, x=VALUES), expected(-1.0, 3.0, VALUES), rtol=1e-14)
+    of_literals = expr.cond(expr.literal(True), lambda v: v + 1, lambda v: v - 1, expr.literal(3.0))
+    assert expr.evaluate(expr.simplify(of_literals)) == 4.0
+
+
+def test_programs_in_files(tmp_path):
+    expr.save(expr.compile(nested()), tmp_path / "program")
+    program = expr.load(tmp_path / "program")
+    np.testing.assert_allclose(program.run(c=-1.0, k=0.5, x=VALUES), expected(-1.0, 0.5, VALUES), rtol=1e-14)
+
+
+def test_the_other_one_is_not_computed():
+    x, c = expr.leaf("x"), expr.leaf("c")
+    e = expr.cond(c > 0, lambda v: np.log(v), lambda v: v * 0.5, x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert expr.evaluate(e, c=-1, x=np.array([-1.0])) == -0.5
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in log"):
+        expr.evaluate(e, c=1, x=np.array([-1.0]))
+
+
+def test_jumps_are_described():
+    text = expr.compile(nested()).describe()
+    jumps = [line.strip() for line in text.splitlines() if "jump to" in line]
+    assert [line.split(": ")[0] for line in jumps] == ["1", "3", "5", "7"]
+    assert jumps[0].startswith("1: jump to 4 unless [0x") and jumps[1] == "3: jump to 9"
+    assert "<x>[i]" in text and "<output>[i] = " in text
+
+
+def test_arguments_conditions_and_operators():
+    x, c = expr.leaf("x"), expr.leaf("c")
+    without = expr.cond(c > 0, lambda: np.exp(x), lambda: x * 2)
+    assert expr.evaluate(without, c=-1, x=1.5) == 3.0
+    assert expr.evaluate(expr.cond(True, lambda v: v + 1, lambda v: v - 1, x), x=2.0) == 3.0
+    with pytest.raises(ValueError, match="truth value of an array"):
+        expr.evaluate(expr.cond(c > 0, lambda v: v + 1, lambda v: v - 1, x), x=1.0, c=np.array([1, 2]))
+
+    @expr.operator
+    def kept_if_positive(x):
+        return expr.cond(x.sum() > 0, lambda v: v * 1.0, lambda v: v * 0.0, x)
+
+    for values in ([1.0, 2.0], [-1.0, -2.0]):
+        got = expr.evaluate(kept_if_positive(x) + 1, x=np.array(values))
+        assert got.tolist() == [max(v, 0.0) + 1 for v in values]
+
+
+def test_types_that_differ_are_left_to_python():
+    x, c = expr.leaf("x"), expr.leaf("c")
+    e = expr.cond(c > 0, lambda v: v + 1, lambda v: v.sum(), x)
+    assert expr.evaluate(e, x=np.arange(3), c=1).tolist() == [1, 2, 3]
+    assert expr.evaluate(e, x=np.arange(3), c=-1) == 3
