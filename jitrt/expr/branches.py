@@ -30,7 +30,8 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     Returns
     -------
     Expression
-        Where conds stand in conds, the type is known at the first call. `numpy.where` chooses element by element, and computes both.
+        Where conds stand in conds, the type is known at the first call. `numpy.where` chooses element by element, and
+        computes both.
 
     Examples
     --------
