@@ -325,7 +325,7 @@ def literal(value: Any) -> Expression:
     Parameters
     ----------
     value : array-like or number
-        Arrays are copied unless they are read-only.
+        Arrays are copied unless they are read-only, as those that `numpy.load` maps into memory with ``mmap_mode="r"``.
 
     Returns
     -------
@@ -341,7 +341,7 @@ def literal(value: Any) -> Expression:
         return value
     if not isinstance(value, _NUMBERS):
         array = np.asarray(value)
-        if array.flags.writeable or array is not value or not array.dtype.isnative:
+        if array.flags.writeable or not isinstance(value, np.ndarray) or not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         value = array if array.dtype.hasobject else frozen(array)
     return Expression(LITERAL, (), Literal(value))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt import expr
 from jitrt.values.frozen import is_frozen
 
 W = jitrt.frozen(np.arange(12.0).reshape(4, 3))
@@ -193,3 +194,20 @@ def test_frozen_arguments_are_freed():
 def test_the_name_of_a_frozen_parameter():
     with pytest.raises(ValueError, match=r"frozen: .* has no parameter 'v'"):
         jitrt.jit(frozen=("v",))(lambda x, w: x)
+
+
+def test_files_that_are_mapped_into_memory_are_not_copied(tmp_path):
+    np.save(tmp_path / "weights.npy", np.arange(6.0).reshape(2, 3))
+    weights = np.load(tmp_path / "weights.npy", mmap_mode="r")
+    assert np.shares_memory(jitrt.frozen(weights), weights)
+    held = expr.literal(weights)
+    assert np.shares_memory(held.value, weights)
+    assert np.shares_memory(expr.literal(weights.T).value, weights)
+    x = np.array([1.0, 2.0, 3.0])
+    constant = jitrt.frozen(weights)
+    scaled = jitrt.jit(lambda x: (constant * 2.0).T.sum(axis=1) * x)
+    for _ in range(3):
+        assert np.array_equal(scaled(x), (weights * 2.0).T.sum(axis=1) * x)
+    assert np.array_equal(expr.evaluate(held * expr.leaf("x"), x=x), weights * x)
+    writable = np.load(tmp_path / "weights.npy", mmap_mode="c")
+    assert not np.shares_memory(expr.literal(writable).value, writable)
