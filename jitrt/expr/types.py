@@ -22,6 +22,7 @@ from ..frontend.storage import Cell
 from ..ir import build as b
 from ..ir.node import type_of
 from ..ir.ops.optable import NotCovered
+from ..ir.ops.steps import RULES, Rule, small_array
 from ..ir.types import PYTHON_SCALARS, ArrayType, canonical, contiguous_strides, dtype_name
 from .calls import GETITEM, Operation, Template, filled, static_value
 
@@ -79,7 +80,7 @@ class Tuple:
         return f"({', '.join(map(str, self.parts))})"
 
 
-UNKNOWN = Known()
+UNKNOWN = Known()  # by identity: NumPy says that float64 equals None
 _remembered: dict[Any, Known | Tuple] = {}
 
 
@@ -128,7 +129,7 @@ def infer(
             failures.append(error)
     if failures and all(t.is_complete for t in types):
         _raise_as_numpy(operation, template, types, literals, failures[0])
-    answers = [a for a in answers if a != UNKNOWN] or answers  # some sizes alone make an operation depend on values
+    answers = [a for a in answers if a is not UNKNOWN] or answers  # some sizes alone make an operation depend on values
     found = _agreed(answers)
     is_open = any(t.shape is None or None in t.shape for t in types if isinstance(t, Known))
     if len(answers) == 1 and is_open and isinstance(found, Known) and found.shape is not None:
@@ -200,7 +201,28 @@ def _result(operation: Operation, template: Template, operands: Sequence[Any]) -
         with at_work(), tracing(state), np.errstate(all="ignore"):
             return _type_of_result(operation.compute(args, kwargs))
     except (ControlException, NotCovered):  # values are asked for, and not known
-        return _of_ufunc(operation.apply, operands) if isinstance(operation.apply, np.ufunc) else UNKNOWN
+        if isinstance(operation.apply, np.ufunc):
+            return _of_ufunc(operation.apply, operands)
+        rule = RULES.get(operation.apply)
+        return UNKNOWN if rule is None else _of_step(rule, operation.apply, template, operands)
+
+
+def _of_step(rule: Rule, function: Any, template: Template, operands: Sequence[Any]) -> Known | Tuple:
+    """The type of what a function gives that NumPy executes: its rule knows the shapes, and NumPy the dtypes."""
+    args, kwargs = filled(template, operands)
+    small = filled(template, [small_array(v, None) if isinstance(v, ArrayType) else v for v in operands])
+    shapes: Sequence[Any]
+    try:
+        made = rule.ask(function, *small)
+    except np.linalg.LinAlgError:
+        return UNKNOWN
+    results = made if isinstance(made, tuple) else (made,)
+    try:
+        shapes = rule.shapes(*args, **kwargs)
+    except NotCovered:  # of operands of other ranks, with which those must not agree that are covered
+        shapes = [None] * len(results)
+    parts = [Known(np.asarray(v).dtype, s) for v, s in zip(results, shapes)]
+    return Tuple(tuple(parts)) if isinstance(made, tuple) else parts[0]
 
 
 def _of_ufunc(ufunc: np.ufunc, operands: Sequence[Any]) -> Known | Tuple:
