@@ -42,7 +42,7 @@ _REMEMBERED = 1 << 14  # nodes and graphs by what they were made of
 _MOST_ORDERS = 1 << 10  # of inputs in which strides of nodes are remembered
 _SHARE = 4  # of an array, at least one such part of which is assigned to, for a new value of the whole array
 _SMALL_UPDATES = 8  # of an array that nobody has looked at, as of the edges of a grid
-_FLOATS = frozenset(map(np.dtype, "fdFD"))
+_FLOATS = frozenset("fdFD")  # dtypes, by their letters: the hash of a dtype takes long
 _EXACT = 1 << 24  # integers that every float but half precision holds
 KINDS = frozenset("biufc")  # of dtypes
 _FLOAT = ArrayType(np.dtype(np.float64), (), weak=True)
@@ -202,7 +202,7 @@ class Pending:
         """
         kind = type(value)
         if kind is int and ufunc not in EXPONENTS:
-            if _FLOATS.issuperset(dtypes) and -_EXACT <= value <= _EXACT:
+            if {t.char for t in dtypes} <= _FLOATS and -_EXACT <= value <= _EXACT:
                 return self.input_float(float(value))
             if len(set(dtypes)) == 1 and dtypes[0].kind in "iu":
                 return self.input(dtypes[0].type(value))
