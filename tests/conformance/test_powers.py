@@ -57,6 +57,29 @@ def _operator(x, y):
     return x**y
 
 
+def _in_loop(x, y):
+    total = 0
+    for k in range(3):
+        total += k
+    return x**y, total
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 1, 0, True, 2.0, np.int64(2), np.int8(2)], ids=repr)
+def test_truth_values(exponent):
+    """NumPy's operator squares for Python's 2 alone, which gives other integers than the power."""
+    x = np.array([True, False, True])
+    functions = (_power, _operator, _in_loop, lambda x, y: pow(x > 0, y), lambda x, y: (np.square(x), x**exponent))
+    for function in functions:
+        compiled = jitrt.jit(function)
+        for given in (exponent, 3, exponent):
+            want, got = function(x, given), compiled(x, given)
+            for a, b in zip(want, got) if isinstance(want, tuple) else [(want, got)]:
+                assert np.asarray(a).dtype == np.asarray(b).dtype
+                np.testing.assert_array_equal(a, b)
+    with pytest.raises(np._core._exceptions._UFuncOutputCastingError, match="square"):
+        jitrt.jit(_raised)(x, 2)
+
+
 def _assert_close(result, expected, ulps):
     """Equal parts up to so many last places, and equal bits but for signs of nan where that is 0."""
     real = expected.dtype.char.lower()

@@ -275,6 +275,9 @@ class Expressions:
                 raise refusal(f"{op} of {type_name(x)} and {type_name(y)}", x, y)
             if op == "matmul":
                 return library.scalar_if_0d(self.r, library.product(self.r, x, y))
+            is_squared = not is_static(y) or (is_python_number(y) and y == 2)
+            if op == "power" and isinstance(x, Array) and x.dtype == BOOL and is_squared:
+                raise NotStaged("a square of truth values, which is of another type than their powers")
             return library.ufunc(self.r, getattr(np, op), [x, y])
         if is_number(x) and is_number(y):
             return arithmetic.binary(self.r, op, x, y)

@@ -114,6 +114,8 @@ def power(x: Any, y: Any, **out: Any) -> Any:
     if x.dtype.kind == "c" and isinstance(y, Operators) and y._is_weak() and y.dtype.kind == "f":
         exponent: Any = y
         return np.positive(np.where(exponent == 0.5, np.sqrt(x), np.power(x, exponent)), **out)
+    if x.dtype.kind == "b" and y.__class__ in (int, Size) and y == 2:
+        return np.square(x, **out)  # which gives other integers than the power does
     return _root(x, y) if _is_half(y) and x.dtype.kind in "iu" else np.power(x, y, **out)
 
 
@@ -371,6 +373,7 @@ UNARY: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
 _CONVERSIONS: dict[str, Callable[..., Any]] = {
     "bool": bool, "int": int, "float": float, "complex": complex, "index": operator.index, "str": str, "repr": repr,
     "format": format, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "contains": operator.contains,
+    "bytes": bytes,
 }  # fmt: skip
 
 _COMPARING = frozenset(ufunc for ufunc, _ in COMPARISONS.values())
