@@ -10,9 +10,9 @@ from typing import Any
 
 from .. import policy
 from ..base import collection
-from ..base.atwork import at_work
+from ..base.atwork import at_work, is_users_own
 from ..base.stages import enters
-from ..errors import is_passing
+from ..errors import JitrtError, is_passing
 from ..frontend.control.composites import is_leaf, take_apart
 from ..frontend.control.stage import MOST_WHOLE_BYTES, STATIC
 from ..frontend.control.values import NotStaged, WholeArrays
@@ -87,15 +87,33 @@ class LoopEngine:
         self.compile_seconds = 0.0
         if not (self._has_loops or instead_of_plain):
             return self.serve(args)
+        call, loop, failures = None, None, []
         try:
             call = self._taken(args)
             loop = self._find(call, instead_of_plain)
-            self._latest = None if loop is None else (loop, call)
         except Exception as error:  # nothing has run yet
-            check_failure(error, self._function)
-            self.active = self.active and is_passing(error)
-            return MISS
-        return MISS if loop is None else loop.run(call)
+            if is_users_own(error) or isinstance(error, JitrtError):
+                raise
+            if not is_passing(error):
+                failures.append(error)
+        self._latest = None if loop is None or call is None else (loop, call)
+        if failures:
+            return self._run_plain(args, call, failures)
+        return MISS if loop is None or call is None else loop.run(call)
+
+    def _run_plain(self, args: tuple, call: StagedCall | None, failures: list[Exception]) -> Any:
+        """What the plain function answers after a failure, which is ours if the function does not fail, too."""
+        try:
+            result = self._function(*args)
+            self.active = False
+            check_failure(failures[0], self._function)
+            return result
+        except Exception:
+            if self.active and call is not None:
+                self._refused[call.key] = f"{type(failures[0]).__name__}: {failures[0]}"
+            raise
+        finally:
+            failures.clear()  # their tracebacks lead to frames that lead to them
 
     def serve(self, args: tuple) -> Any:
         """`call` for types of arguments that are known; `MISS` for others."""

@@ -62,6 +62,12 @@ def test_random_calls_in_loops(seed, form):
         "np.unravel_index([0, 1], (2, 6))",
         "np.histogram(x0, bins=[0, 1, 2], range=(0, 1))",
         "[1] < 2",
+        "isinstance(x0, 5)",
+        "issubclass(x0, int)",
+        "abs([x0[0, 0], 1])",
+        "min(2**70)",
+        "float(1j)",
+        "list(range(2**70))",
         "np.allclose(np.iinfo('i4').min + x0.astype('i4'), np.iinfo('i4').min + x0.astype('i4'))",
     ],
 )
@@ -87,6 +93,11 @@ def test_calls_in_loops_that_differed(text, form):
         "np.take_along_axis(x0[0], [0, 1])",
         "np.heaviside(np.broadcast_to(x0[:1], x0.shape), 1, dtype=float)",
         "np.add(np.broadcast_to(x0[:1], x0.shape), x0[:, :1], dtype='f4')",
+        "np.logical_or(x0, 2**70)",
+        "np.logical_xor(-(2**63) - 1, x0)",
+        "np.vectorize(5)",
+        "np.diag([[1, 2], [3, 4]])",
+        "np.argwhere(x0 > 1)",
     ],
 )
 @pytest.mark.parametrize("dtype", ["f8", "c16", "u1"])

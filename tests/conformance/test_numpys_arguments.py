@@ -84,6 +84,23 @@ def test_one_bound():
     check(lambda x: (x.clip(2), x.clip(None, 2), x.clip(max=2), np.clip(x, None, 2), np.clip(x)), X)
 
 
+@pytest.mark.parametrize("value", [[1.5], (1, 2, 3), X, X[:1], np.array(2), X[0], 3, "a"], ids=repr)
+def test_fill(value):
+    """A sequence is refused, and nothing is written."""
+
+    def filled(x, given):
+        try:
+            x.fill(given)
+        except ValueError as error:
+            return x, str(error)
+        return x * 2
+
+    for given in (value, 2):
+        check_outcome(lambda x, given=given: filled(x.copy(), given), X)
+        if not isinstance(given, (list, tuple)):
+            check_outcome(lambda x, given: filled(x.copy(), given), X, given)
+
+
 def test_out_may_ask_for_an_array():
     """``out=...`` gives arrays without axes where NumPy gives scalars else."""
     check_outcome(lambda x: np.add(x[0], 1, out=...), X)

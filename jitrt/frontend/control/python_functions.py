@@ -126,8 +126,8 @@ def _extreme(op: str, found_in: Callable[[Any], Any]) -> Callable[..., Any]:
     def extreme(where: Calls, e: ast.Call, *args: Any) -> Any:
         if len(args) == 1 and is_of_run_time(args[0]):
             return where.inlined(found_in, list(args), {}, e)
-        if len(args) == 1 and isinstance(args[0], (tuple, list)):
-            args = tuple(args[0])
+        if len(args) == 1:
+            args = tuple(args[0]) if isinstance(args[0], (tuple, list)) else ()
         if not args or not all(map(is_number, args)):
             raise NotStaged("min or max of this")
         best = args[0]
