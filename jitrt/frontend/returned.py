@@ -118,7 +118,8 @@ class Outputs:
         if type(leaf) is np.ndarray and not leaf.flags.writeable and is_frozen(leaf):
             return Result("value", value=original(leaf))
         ordinary = type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative
-        return self._of_array(leaf) if ordinary and leaf.flags.c_contiguous else _plain_result(leaf)
+        is_kept = ordinary and leaf.flags.c_contiguous and leaf.flags.writeable
+        return self._of_array(leaf) if is_kept else _plain_result(leaf)
 
     def _told_apart(self, leaf: Tracer, result: Result) -> Result:
         """The same for a leaf that may be one of several views with the same elements."""

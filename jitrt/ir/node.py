@@ -268,12 +268,16 @@ def topological_order(roots: Sequence[Node], known: Container[Node] = ()) -> lis
     return order
 
 
+class NotNumeric(TypeError):
+    """A value is neither an array nor a number: NumPy may take it for one."""
+
+
 def type_of(value: Any) -> ArrayType:
     """The `ArrayType` of an array, a NumPy scalar or a Python scalar.
 
     Raises
     ------
-    TypeError
+    NotNumeric
         If `value` is of none of these types.
     """
     known = _TYPES_OF_PYTHON_SCALARS.get(type(value))
@@ -283,7 +287,7 @@ def type_of(value: Any) -> ArrayType:
         return ArrayType(canonical(value.dtype), value.shape)
     if isinstance(value, (int, float, complex)):  # of a class of its own, as members of `enum.IntEnum`
         return ArrayType(np.asarray(value).dtype, ())
-    raise TypeError(f"{type(value).__name__} is neither an array nor a number")
+    raise NotNumeric(f"{type(value).__name__} is neither an array nor a number")
 
 
 _TYPES_OF_PYTHON_SCALARS = {t: ArrayType(dtype, (), weak=t is not bool) for t, dtype in PYTHON_SCALARS.items()}

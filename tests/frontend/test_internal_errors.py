@@ -1,6 +1,7 @@
 """What once was an internal error, or another branch than NumPy's: strict mode raises where it is one again."""
 
 import logging
+import math
 
 import numpy as np
 import pytest
@@ -77,7 +78,10 @@ CASES = {
     "durations in weeks": (lambda x: (x[::-1].copy(), np.isnat(x), x + x, x[0] - x[1:], x.max()), V.astype("m8[7D]")),
     "dates in fives": (lambda x: (np.where(x > x[0], x, x[0]), x.astype("M8[ms]")), V.astype("i8").astype("M8[5ms]")),
     "objects that a ufunc of Python's gives": (lambda x: (OF_OBJECTS(x).astype(float) * 2, OF_OBJECTS(x) + 1), V),
+    "a text among numbers": (lambda x: (np.where(x > 1, x, "a"), x * 2), V),
+    "bytes": (lambda x: (bytes(x[:1]), x * 2), V),
     "flags that are set": (read_only, X),
+    "Python integers of more than 64 bits": (lambda x: (x * 2, math.floor(x[0]), math.ceil(x[0]) % 7), V * 1e22),
     "full of an array": (lambda x: np.full((2, 4), x), V),
 }
 

@@ -175,6 +175,34 @@ def test_numbers_that_overflow(number, state):
     check(OVERFLOWING[number], SINGLE, SINGLE + 1, SINGLE[:40], SINGLE, state=state)
 
 
+def loop(make):
+    def function(x):
+        total = np.zeros(3)
+        for k in range(3):
+            total[k] = x[k] * make()
+        return total
+
+    return function
+
+
+@pytest.mark.parametrize("is_in_loop", [False, True])
+@pytest.mark.parametrize("state", [{}, {"all": "raise"}], ids=str)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: np.mean([]),
+        lambda: np.nanmax([np.nan, np.nan]),
+        lambda: np.var([1.0], ddof=1),
+        lambda: np.float32(2**200),
+        lambda: np.float16(7e4),
+        lambda: np.float32(1e38) * np.float32(10),
+        lambda: np.log(0.0),
+    ],
+)
+def test_constants_warn_in_each_call(make, state, is_in_loop):
+    check(loop(make) if is_in_loop else lambda x: x * make(), SINGLE, state=state)
+
+
 def integer(x):
     return x * int(x[0].real + int(x[3]))
 

@@ -398,7 +398,11 @@ class Calls(ListCalls):
     def _converted(self, value: Any, dtype: np.dtype) -> Any:
         """``np.float64(x)`` and the like."""
         if is_static(value) and is_number(value):
-            return dtype.type(value)
+            try:
+                with np.errstate(all="raise"):  # of which the plain function tells people at each call
+                    return dtype.type(value)
+            except Exception as error:
+                raise NotStaged(str(error)) from None
         if (
             not isinstance(value, Scalar)
             or dtype.kind not in "biuf"

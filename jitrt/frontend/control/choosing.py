@@ -48,12 +48,12 @@ def _argwhere(r: Recorder, array: Any) -> Array:
     array = as_array(r, array)
     if not array.ndim:
         raise NotStaged("the indices of a number")
-    columns = [a.with_axes(r, column, (1,)) for column in _places(r, _mask(r, array))]
-    made = a.fresh(r, INT, (columns[0].shape[0], Poly.number(array.ndim)))
-    for k, column in enumerate(columns):
-        axes = subscripts.axes_of(r, made, [slice(None), slice(k, k + 1)])
-        a.assign(r, subscripts.view_of(r, made, axes), Array(INT, (made.shape[0], a.ONE), column.element, column.reads))
-    return made
+    rows = [a.with_axes(r, row, (0,)) for row in _places(r, _mask(r, array))]
+    made = a.fresh(r, INT, (Poly.number(array.ndim), rows[0].shape[1]))
+    for k, row in enumerate(rows):
+        axes = subscripts.axes_of(r, made, [slice(k, k + 1), slice(None)])
+        a.assign(r, subscripts.view_of(r, made, axes), Array(INT, (a.ONE, made.shape[1]), row.element, row.reads))
+    return a.transpose(r, made, (1, 0))
 
 
 @function(method="compress")

@@ -362,6 +362,8 @@ class ArrayMethods(Operators):
 
     # Methods that write.
     def fill(self, value: Any) -> None:
+        if isinstance(value, (list, tuple)) or len(getattr(value, "shape", ())):
+            raise ValueError("setting an array element with a sequence.")
         if self._is_array():  # NumPy fills a copy of a scalar
             assign(self, value)  # type: ignore[arg-type]
 

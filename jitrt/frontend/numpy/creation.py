@@ -43,7 +43,7 @@ from .operands import phantoms, plain_shape
 from .pythonsums import accurate_sum
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .sequences import sequence
-from .silence import check_parts
+from .silence import check_parts, watched
 from .standin import StandIn
 from .tracer import Tracer
 
@@ -227,15 +227,22 @@ def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
         return Tracer(state.fresh(made), state)
     try:
         return literal(state, _kept_call(function, args, tuple(sorted(kwargs.items())), _types(args, kwargs)))
-    except (_TooLarge, TypeError):
-        return literal(state, function(*args, **kwargs))
+    except (_NotKept, TypeError):
+        result = function(*args, **kwargs)
+    made = literal(state, result)
+    if type(made) is Tracer and not result.flags.writeable:
+        made.flags.writeable = False
+    return made
 
 
 def _array_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """A function of an array, which may be a list of arrays: NumPy finds no tracer in there."""
     if args and type(args[0]) in (list, tuple) and _is_traced(args[0]) and _takes_array(function):
         args = array_of(state, args[0]), *args[1:]
-    return function(*args, **kwargs)
+    if _is_traced(args) or _is_traced(list(kwargs.values())):
+        return function(*args, **kwargs)
+    with watched(state, function.__name__):
+        return function(*args, **kwargs)
 
 
 def _ufunc_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -266,8 +273,8 @@ def _timed(value: Any) -> Any:
     return value._value("a date or a time span is asked for", lambda time: time)
 
 
-class _TooLarge(Exception):
-    """A result that is not worth keeping."""
+class _NotKept(Exception):
+    """A result that is too large to be kept, or that is not to be written to even by the function."""
 
 
 def _types(args: tuple, kwargs: dict[str, Any]) -> tuple:
@@ -279,8 +286,8 @@ def _types(args: tuple, kwargs: dict[str, Any]) -> tuple:
 def _kept_call(function: Callable[..., Any], args: tuple, kwargs: tuple, types: tuple) -> Any:
     """The result of a creation function, one object for equal arguments, so that equal traces give equal graphs."""
     result = function(*args, **dict(kwargs))
-    if type(result) is not np.ndarray or result.nbytes > _KEPT_BYTES:
-        raise _TooLarge
+    if type(result) is not np.ndarray or result.nbytes > _KEPT_BYTES or not result.flags.writeable:
+        raise _NotKept
     result.flags.writeable = False
     return result
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir import build as b
-from ...ir.node import Node
+from ...ir.node import Node, NotNumeric
 from ...ir.ops.optable import METADATA, MUTATING, Kind, NotCovered, ValueWanted
 from ...ir.ops.rows import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ...ir.ops.ufuncs import WHERE
@@ -76,7 +76,7 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         result = silent(trace, result) if isinstance(result, Node) else result
     except ValueWanted as wanted:
         return call_function(array, func, *with_value((args, kwargs), wanted.node))
-    except NotCovered:
+    except (NotCovered, NotNumeric):
         return _left_to_numpy(trace, func, args, kwargs)
     viewed = operands_of(args, kwargs) if func in VIEW_FUNCTIONS else None
     made = wrap(result, array, viewed, func in CONTIGUOUS_FUNCTIONS)

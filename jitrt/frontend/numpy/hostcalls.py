@@ -379,6 +379,8 @@ class HostCalls:
             return kind.made(what, made)
         if is_external and value is None:  # the result of functions that only write
             return None
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise Untraceable(f"{node['call'].name} gives an integer of more than 64 bits", node["call"].line)
         if is_external and type(value) is int:  # a status mostly, which nothing reads
             number = call_result(node, path, type_of(value))
             trace.registers.values[number] = value

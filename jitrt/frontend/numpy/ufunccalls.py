@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Of `where` without `out`, and of `out` by its position.
 _WARNS = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
+_LOGICAL = frozenset({np.logical_and, np.logical_or, np.logical_xor})  # which take Python's integers for int64
+_INT = np.iinfo(np.int64)
 
 
 def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
@@ -188,6 +190,8 @@ def _are_ignored() -> bool:
 def _check_python_int(ufunc: np.ufunc, literal: Node, nodes: tuple[Node, ...]) -> None:
     """Leave to NumPy a Python integer that the dtype of the loop cannot hold: comparisons accept it, others raise."""
     value = literal["value"].value
+    if ufunc in _LOGICAL and not _INT.min <= value <= _INT.max:  # beside arrays of any dtype
+        raise NotCovered(f"{ufunc.__name__} with {value}")
     for node in nodes:
         if node.dtype.kind in "iu" and not node.type.weak:
             info = np.iinfo(node.dtype)

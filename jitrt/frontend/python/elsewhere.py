@@ -24,6 +24,7 @@ class Vectorized:
         if pyfunc is None:
             raise Untraceable("np.vectorize as a decorator with arguments", user_line())
         self._pyfunc, self._options = pyfunc, dict(zip(_OPTIONS, more)) | options
+        np.vectorize(pyfunc, **self._options)  # may refuse them
         self.__name__ = getattr(pyfunc, "__name__", "function")
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
