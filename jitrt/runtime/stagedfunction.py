@@ -69,7 +69,7 @@ def kind_of(value: Any) -> Any:
     """What the compiled code depends on."""
     if type(value) is str:
         return str, value.isascii()  # a text of other characters is a constant
-    return element_types(value) if type(value) is list else layout_key(value)
+    return (list, element_types(value)) if type(value) is list else layout_key(value)
 
 
 def sizes_of(args: Sequence[Any]) -> tuple[Any, ...]:
