@@ -64,3 +64,37 @@ def test_kinds(function, seed):
         want = outcome(function, n)
         for _ in range(3):
             assert outcome(compiled, n) == want, n
+
+
+def replaced(x, values):
+    x[: len(values)] = values[::-1]
+    for k in range(len(x)):
+        x[k] += 1
+    return x
+
+
+def put(x, values):
+    for k in range(len(x)):
+        x[k] = values[1:]
+    return x
+
+
+def ends(x, values):
+    x[:2] = [values[0], values[-1]]
+    return x * 2
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i1", "?"])
+@pytest.mark.parametrize("function", [replaced, put, ends])
+def test_lists_in_place_of_elements(function, dtype):
+    compiled = jitrt.jit(function)
+    for values in ([1, 2], [300, 2**53 + 1], [2.0, 0.5], [1.5, float("nan")], [True, False], [1.5, 2], [1] * 9):
+        want, got = (np.arange(5).astype(dtype) for _ in range(2))
+        found = []
+        for call, x in ((function, want), (compiled, got)):
+            try:
+                found.append(repr(call(x, values)))
+            except (TypeError, ValueError, OverflowError) as error:
+                found.append(repr(error))
+        assert found[0] == found[1]
+        assert want.tobytes() == got.tobytes()

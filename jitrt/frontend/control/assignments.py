@@ -15,7 +15,8 @@ from .calls import is_iterator
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
-from .values import Array, Composite, DictDisplay, NotStaged, Referenced, Scalar, dtype_of, is_static, type_name
+from .registry import as_array
+from .values import FLOAT, Array, Composite, DictDisplay, NotStaged, Referenced, Scalar, dtype_of, is_static, type_name
 
 # What may see, in an update of an item of a dict, whether the item was there before.
 _LOOKING = (ast.Call, ast.Compare, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp)
@@ -102,6 +103,10 @@ class Assignments(Comprehensions):
                 array, index = composites.field(array, index), array.index
             if not isinstance(array, Array):
                 raise NotStaged(f"an assignment to an item of {type_name(array)}")
+            if isinstance(value, RunTimeList):
+                value = as_array(self.r, value)
+                if array.dtype not in (value.dtype, FLOAT):  # numbers of Python's may not fit
+                    raise NotStaged("a list of numbers of another type in place of elements")
             subscripts.assign(self.r, array, index, scalars.stored(self.r, value, array.dtype))
         elif isinstance(target, ast.Attribute):
             owner = self.expression(target.value)

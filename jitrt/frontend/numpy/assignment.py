@@ -87,8 +87,16 @@ def _value_node(value: Any, target: Tracer) -> Node:
             return target._trace.lift(np.asarray(value).astype(complex if np.iscomplexobj(value) else float).item())
         return b.constant(element[()])
     if isinstance(value, (list, tuple)):
-        return list_node(target._trace, value)
+        return list_node(target._trace, _fitting(value, target) if target.dtype.kind in "iu" else value)
     return target._trace.lift(value)
+
+
+def _fitting(value: Any, target: Tracer) -> Any:
+    """A list for an array of integers, whose numbers become elements one by one: none may be too large."""
+    if type(value) in (list, tuple):
+        return [_fitting(part, target) for part in value]
+    is_number = not value.shape if is_tracer(value) else isinstance(value, (bool, int, float, complex, np.generic))
+    return _value_node(value, target) if is_number else value
 
 
 def list_node(state: Trace, value: Any) -> Node:
