@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
+import types
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..frontend.control.external import MOST_WORDS, Slot, Step
+from ..frontend.numpy.silence import Warns, ended_by_warnings
 from ..kernels import external
 from .objects import fields
 from .sources import word_of
@@ -36,6 +39,8 @@ class HostSteps:
 
     def __init__(self, steps: Sequence[Step]):
         self._steps = steps
+        # Code in C tells of floating-point exceptions alone.
+        self._may_warn = [s.function for s in steps if isinstance(inspect.unwrap(s.function), types.FunctionType)]
         self.number = external.register(self.run)
         self.sources: dict[int, Any] = {}
         self.error: BaseException | None = None
@@ -57,7 +62,7 @@ class HostSteps:
                 integers = (ctypes.c_int64 * MOST_WORDS).from_address(address)
                 words = self._words[address] = integers, (ctypes.c_double * MOST_WORDS).from_address(address)
             return self._run(self._steps[number], *words)
-        except Exception:
+        except (Exception, Warns):
             return 1
         except BaseException as error:  # an interrupt is raised when the procedure has ended
             self.error = error
@@ -66,7 +71,11 @@ class HostSteps:
     def _run(self, step: Step, words: Any, numbers: Any) -> int:
         args = [self._value(v, words, numbers) for v in step.args]
         kwargs = {k: self._value(v, words, numbers) for k, v in step.kwargs.items()} if step.kwargs else {}
-        made = step.function(*args, **kwargs)
+        if step.function in self._may_warn:  # then the procedure stops, and the plain function warns: once
+            with ended_by_warnings("a step"):
+                made = step.function(*args, **kwargs)
+        else:
+            made = step.function(*args, **kwargs)
         self._kept = []
         given = [v for v in (*args, *kwargs.values()) if isinstance(v, np.ndarray)]
         return 0 if self._write(step.result, made, words, numbers, given) else 1

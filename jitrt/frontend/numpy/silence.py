@@ -81,14 +81,14 @@ def _end_trace(kind: str, _: int) -> None:
 
 def watched(trace: Trace, name: str) -> contextlib.AbstractContextManager[None]:
     """A context for a call that NumPy makes to learn types: where its Python code would warn the trace ends."""
-    return contextlib.nullcontext() if trace.phases.scope.silences_numpy else _ended_by_warnings(name)
+    return contextlib.nullcontext() if trace.phases.scope.silences_numpy else ended_by_warnings(name)
 
 
 _SHOWING = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager
-def _ended_by_warnings(name: str) -> Iterator[None]:
+def ended_by_warnings(name: str) -> Iterator[None]:
     """A context in which code raises `Warns` where it would warn.
 
     Nothing that other threads see is changed. Of code in C the warnings are found that no filter silences. Where the
@@ -114,5 +114,5 @@ def _ended_by_warnings(name: str) -> Iterator[None]:
 def without_warnings() -> Iterator[None]:
     """A context for a run of a function that is only a trial, which ends where a trace would not have gone on."""
     kinds = {name: "call" if how == "raise" else "ignore" for name, how in np.geterr().items()}
-    with np.errstate(**kinds, call=_end_trace), _ended_by_warnings("a trial"):  # type: ignore[arg-type]
+    with np.errstate(**kinds, call=_end_trace), ended_by_warnings("a trial"):  # type: ignore[arg-type]
         yield
