@@ -58,3 +58,19 @@ def test_what_has_other_names(step):
             assert (got, mine) == (want, its)
             assert [[a is b for b in got] for a in got] == [[a is b for b in want] for a in want]
             assert [a is mine for a in got] == [a is its for a in want]
+
+
+def test_an_array_in_a_list_under_a_name_of_the_loops_own():
+    def f(x, y):
+        total, rows = 0.0, []
+        for _ in range(len(y)):
+            for _ in range(2):
+                rows.append(x)
+            for p, q in np.ndenumerate(x):
+                total += p[0] * q
+        return total, len(rows)
+
+    fast, x = jitrt.jit(f), np.arange(3.0)
+    for y in (x, x[:1], x[:0]):
+        for _ in range(2):
+            assert fast(x, y) == f(x, y)

@@ -422,6 +422,8 @@ class Statements(Choices):
                 except _Retry as found:
                     take_back()
                     if found.listed:
+                        if found.listed not in before:  # it is made in the loop
+                            raise NotStaged("an array that a list holds, under another name") from None
                         before = {**before, found.listed: listed(r, before[found.listed])}
                         continue
                     for name, kind in found.kinds.items():
