@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import inspect
 import types
@@ -40,7 +41,7 @@ class HostSteps:
     def __init__(self, steps: Sequence[Step]):
         self._steps = steps
         # Code in C tells of floating-point exceptions alone.
-        self._may_warn = [s.function for s in steps if isinstance(inspect.unwrap(s.function), types.FunctionType)]
+        self._may_warn = [isinstance(inspect.unwrap(s.function), types.FunctionType) for s in steps]
         self.number = external.register(self.run)
         self.sources: dict[int, Any] = {}
         self.error: BaseException | None = None
@@ -61,20 +62,19 @@ class HostSteps:
             if words is None:
                 integers = (ctypes.c_int64 * MOST_WORDS).from_address(address)
                 words = self._words[address] = integers, (ctypes.c_double * MOST_WORDS).from_address(address)
-            return self._run(self._steps[number], *words)
+            return self._run(number, *words)
         except (Exception, Warns):
             return 1
         except BaseException as error:  # an interrupt is raised when the procedure has ended
             self.error = error
             return 1
 
-    def _run(self, step: Step, words: Any, numbers: Any) -> int:
+    def _run(self, number: int, words: Any, numbers: Any) -> int:
+        step = self._steps[number]
         args = [self._value(v, words, numbers) for v in step.args]
         kwargs = {k: self._value(v, words, numbers) for k, v in step.kwargs.items()} if step.kwargs else {}
-        if step.function in self._may_warn:  # then the procedure stops, and the plain function warns: once
-            with ended_by_warnings("a step"):
-                made = step.function(*args, **kwargs)
-        else:
+        # Where it warns the procedure stops, and the plain function warns: once.
+        with ended_by_warnings("a step") if self._may_warn[number] else contextlib.nullcontext():
             made = step.function(*args, **kwargs)
         self._kept = []
         given = [v for v in (*args, *kwargs.values()) if isinstance(v, np.ndarray)]

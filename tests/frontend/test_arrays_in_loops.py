@@ -23,6 +23,7 @@ OF_VECTORS = [
     "np.nan_to_num(x)", "np.average(x)", "np.average(x, weights=y)", "np.isclose(x, y)", "np.isclose(x, 0.5)",
     "np.isclose(x, y, rtol=0.5, atol=0)", "np.array_equal(x, y)", "np.array_equal(x, x)", "np.array_equal(x, x[1:])",
     "np.sinc(x)", "np.select([x < 0.3, x < 0.6], [x, 2 * x])", "np.select([x > y], [1.5], default=-1)",
+    "np.select([x > y], [1.5], 2)", "np.allclose(x, y)",
     "np.pad(x, 2)", "np.pad(x, 1, mode='edge')", "np.pad(x, 0)", "np.argmax(x > 0.6)", "np.argmin(x > 0.2)",
     "(x > 2).argmax()", "np.logaddexp.reduce(x)", "np.bitwise_xor.reduce((9 * x).astype(np.int64))",
 ]  # fmt: skip
@@ -116,3 +117,28 @@ def test_diagonals_are_filled():
             args = np.zeros(shape, dtype), v
             for _ in range(2):
                 alike(outcome(fast, args), outcome(function, args))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.isclose(x, a, rtol=0.5)",
+        "np.isclose(x, a, rtol=0, atol=1)",
+        "np.allclose(x[:1], a[:1], rtol=0.5)",
+        "np.allclose(x, a, atol=1, rtol=0)",
+        "np.isclose(x, 100)",
+        "np.select([x > 1], [1], default=0)",
+        "np.select([x > 1, x > 0], [1, 2])",
+        "np.select([x > 1, x > 0], [1, 2.0])",
+    ],
+)
+def test_integers(expression):
+    """Their differences are those of floats, and do not wrap."""
+    function = in_a_loop(expression)
+    fast = jitrt.jit(function)
+    for dtype, high in ((np.int8, 127), (np.uint8, 255), (np.int64, 2**53 + 1)):
+        low = np.iinfo(dtype).min if dtype is np.int8 else 0
+        rows = np.array([[high, low, high, 3], [1, 0, 2, 9], [low, 1, high - 1, 3]], dtype)
+        others = np.array([[low, high, high - 1, 3], [0, 1, 2, 9], [high, 0, high, 3]], dtype)
+        for _ in range(2):
+            alike(outcome(fast, (rows, others, rows[0])), outcome(function, (rows, others, rows[0])))

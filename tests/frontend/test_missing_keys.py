@@ -101,6 +101,14 @@ def test_a_dict_of_the_users_that_has_every_key():
         "d[k] = total",
         "del d[k]",
         "total += d[k][0]",
+        "total = 1 // (v - 4) + d[k]",  # which raises before the look, of a key that is missing
+        "total = total / (v - 4) * 0 + d[k]",
+        "other[k] += d[k]",
+        "missing = missing + d[k] if v else 0",
+        "missing += d[k]",
+        "total = [missing, d[k]][1]",
+        "total = (v < 3 < d[k]) + total",
+        "total = {1: 1 // (v - 4), d[k]: 1}[1]",
     ],
 )
 def test_other_exceptions_go_where_they_went(statement):
@@ -111,11 +119,11 @@ def test_other_exceptions_go_where_they_went(statement):
         "    return total, sorted(d.items())\n"
     )
     fast = jitrt.jit(function)
-    for x in (X, X[X != 4], np.array([1, 5, 1]), X[:0]):
+    for x in (X, X[X != 4], np.array([1, 5, 1]), np.array([1, 4, 5]), X[:0]):
         for _ in range(2):
             try:
                 want = function(x)
-            except (ZeroDivisionError, TypeError) as error:
+            except (ZeroDivisionError, TypeError, NameError) as error:
                 with pytest.raises(type(error)):
                     fast(x)
             else:

@@ -29,8 +29,7 @@ def with_cells(definition: ast.FunctionDef) -> ast.FunctionDef:
     made = copy.deepcopy(definition)
     writer = _Writer(names)
     made.body = [writer.visit(statement) for statement in made.body]
-    parameters = [p.arg for p in _parameters(made.args) if p.arg in names]
-    given = [ast.keyword(name, ast.Name(name, ast.Load())) for name in parameters]
+    given = [ast.keyword(p, ast.Name(p, ast.Load())) for p in _parameters(made) if p in names]
     maker = ast.Constant(types.SimpleNamespace)  # type: ignore[arg-type]
     first = ast.Assign([ast.Name(_CELLS, ast.Store())], ast.Call(maker, [], given))
     made.body.insert(0, ast.copy_location(first, made.body[0]))
@@ -74,11 +73,11 @@ def _declared(scope: ast.AST) -> set[str]:
 
 
 def _bound(scope: ast.AST) -> set[str]:
-    """Names that a scope binds: its parameters, and what it assigns or declares."""
-    found = {node.id for node in _own(scope) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    if isinstance(scope, (ast.FunctionDef, ast.Lambda)):
-        found |= {p.arg for p in _parameters(scope.args)}
-    return found - {name for node in _own(scope) if isinstance(node, (ast.Nonlocal, ast.Global)) for name in node.names}
+    """Names that are a scope's own: its parameters, and what it assigns, but for what it declares as another one's."""
+    own = _own(scope)
+    found = {node.id for node in own if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    declared = {name for node in own if isinstance(node, (ast.Nonlocal, ast.Global)) for name in node.names}
+    return found.union(_parameters(scope)) - declared
 
 
 def _otherwise_bound(scope: ast.AST) -> set[str]:
@@ -110,6 +109,5 @@ def _own(scope: ast.AST) -> list[ast.AST]:
     return found
 
 
-def _parameters(args: ast.arguments) -> list[ast.arg]:
-    others = [p for p in (args.vararg, args.kwarg) if p is not None]
-    return [*args.posonlyargs, *args.args, *args.kwonlyargs, *others]
+def _parameters(scope: ast.AST) -> list[str]:
+    return [node.arg for node in _own(scope) if isinstance(node, ast.arg)]

@@ -100,9 +100,9 @@ def as_numpys(r: Recorder, value: Any, *others: Any) -> Any:
 def parameter(r: Recorder, name: str, kind: type) -> Any:
     """A complex number that is an argument, which the caller hands over as `as_array`."""
     dtype, count = (FLOAT, 2) if kind is complex else (_COMPLEX, 1)
-    parameter = Parameter(name, dtype, 1, True)
-    r.parameters.append(parameter)
-    r.facts.bound(parameter.extent(0), [count], [count])
+    array = Parameter(name, dtype, 1, True)
+    r.parameters.append(array)
+    r.facts.bound(array.extent(0), [count], [count])
     view = View(name, a.ZERO, (Poly.number(dtype.itemsize),), frozenset({name}), True, True)
     parts = [r.load(view, dtype, (Poly.number(k),)) for k in range(count)]
     if kind is complex:

@@ -29,10 +29,8 @@ def has_loops_for(function: Callable[..., Any]) -> bool:
     name = getattr(function, "__name__", "")
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return name == "at"
-    if function in ARRAYS:
-        return False
     if function in WRITTEN:
-        return not str(function.__module__).startswith("numpy.linalg")
+        return function not in ARRAYS and not str(function.__module__).startswith("numpy.linalg")
     is_method = getattr(np.ndarray, name, None) is function
     row = METHODS.get(name) if is_method else FUNCTIONS.get(function)
     return getattr(row, "__module__", "") in (choosing.__name__, searching.__name__)

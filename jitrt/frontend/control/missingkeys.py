@@ -5,13 +5,15 @@
     except KeyError:             else:
         counts[k] = 1                counts[k] = 1
 
-Whatever else the statements raise, the procedure stops and the plain function answers, so that it does not matter who
-handles it.
+Exact where nothing that may raise or have an effect comes before the look. Whatever else the statements raise, the
+procedure stops and the plain function answers, so that it does not matter who handles it.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .values import Composite, DictDisplay
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
 _OF_KEYS = (
     ast.Name, ast.Attribute, ast.Constant, ast.Tuple, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Load,
 )  # fmt: skip
-_NOT_ASKED_TWICE = (ast.Call, ast.NamedExpr, ast.Lambda, ast.IfExp, ast.BoolOp, ast.comprehension, ast.Yield)
+_RAISING_NOTHING = (ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.expr_context)
+# What has effects, need not come to the look, or has its parts in another order than they stand.
+_REFUSED = (
+    ast.Call, ast.NamedExpr, ast.Lambda, ast.IfExp, ast.BoolOp, ast.comprehension, ast.Yield, ast.Compare, ast.Dict,
+)  # fmt: skip
 
 
 def asked_for(where: Expressions, s: ast.Try) -> ast.If | None:
@@ -31,19 +37,21 @@ def asked_for(where: Expressions, s: ast.Try) -> ast.If | None:
     if len(s.handlers) != 1 or len(s.body) != 1 or s.finalbody:
         return None
     (statement,), (handler,) = s.body, s.handlers
-    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
-        return None
     if handler.name is not None or not _is_key_error(where, handler.type):
         return None
-    if any(isinstance(node, _NOT_ASKED_TWICE) for node in ast.walk(statement)):
+    nodes = _evaluated_by(statement)
+    looks = [node for node in nodes if isinstance(node, ast.Subscript)]
+    if len(looks) != 1 or not isinstance(name := looks[0].value, ast.Name):
         return None
-    looks = [node for node in ast.walk(statement) if isinstance(node, ast.Subscript) and _reads(node, statement)]
-    if len(looks) != 1 or not isinstance(looks[0].value, ast.Name):
+    (look,) = looks
+    inside = list(ast.walk(look))
+    before = [n for n in itertools.takewhile(lambda node: node is not look, nodes) if n not in inside]
+    if not (_are(_OF_KEYS, ast.walk(look.slice)) and _are(_RAISING_NOTHING, before) and _is_dict(where.named(name))):
         return None
-    name, key = looks[0].value, looks[0].slice
-    if not all(isinstance(node, _OF_KEYS) for node in ast.walk(key)) or not _is_dict(where.expression(name)):
-        return None
-    test = ast.Compare(key, [ast.In()], [ast.Name(name.id, ast.Load())])
+    for node in before:
+        if isinstance(node, ast.Name):
+            where.named(node)  # which stops where it has no value
+    test = ast.Compare(look.slice, [ast.In()], [ast.Name(name.id, ast.Load())])
     made = ast.If(test, [statement, *s.orelse], handler.body)
     return ast.fix_missing_locations(ast.copy_location(made, s))
 
@@ -52,9 +60,25 @@ def _is_key_error(where: Expressions, e: ast.expr | None) -> bool:
     return isinstance(e, ast.Name) and e.id == "KeyError" and where.expression(e) is KeyError
 
 
-def _reads(node: ast.Subscript, statement: ast.stmt) -> bool:
-    """Whether a subscript is read: not, if it is assigned, but by an augmented assignment."""
-    return isinstance(node.ctx, ast.Load) or (isinstance(statement, ast.AugAssign) and node is statement.target)
+def _are(kinds: tuple[type, ...], nodes: Iterable[ast.AST]) -> bool:
+    return all(isinstance(node, kinds) for node in nodes)
+
+
+def _evaluated_by(statement: ast.stmt) -> list[ast.AST]:
+    """What a statement evaluates before it assigns, in that order; nothing for statements that are not looked into."""
+    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
+        return []
+    if any(isinstance(node, _REFUSED) for node in ast.walk(statement)):
+        return []
+    target = [statement.target] if isinstance(statement, ast.AugAssign) else []
+    return [node for e in (*target, statement.value) if e is not None for node in _evaluated(e)]
+
+
+def _evaluated(e: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of an expression, in the order in which their values are found."""
+    for part in ast.iter_child_nodes(e):
+        yield from _evaluated(part)
+    yield e
 
 
 def _is_dict(value: Any) -> bool:

@@ -271,17 +271,6 @@ def _ptp(a: Any) -> Any:
     return np.max(a) - np.min(a)
 
 
-def _allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
-    assert np.isfinite(rtol)  # of others NumPy warns
-    assert np.isfinite(atol)
-    for value in np.ravel(a):
-        assert np.isfinite(value)
-    for value in np.ravel(b):
-        assert np.isfinite(value)
-    sizes = np.abs(b.astype(np.float64) if b.dtype.kind in "biu" else b)
-    return bool(np.all(np.abs(a - b) <= atol + rtol * sizes))
-
-
 def _det(a: Any) -> Any:
     """By elimination with partial pivoting; as NumPy has it, through the logarithms of the pivots."""
     assert a.ndim == 2
@@ -362,7 +351,7 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.trapezoid: _trapezoid, np.trace: _trace, np.diag: _diag, np.diagflat: _diagflat, np.tril: _tril,
     np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flipud: _flipud,
-    np.fliplr: _fliplr, np.ptp: _ptp, np.allclose: _allclose,
+    np.fliplr: _fliplr, np.ptp: _ptp,
     np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle,
     **ARRAYS, **ORDER, **MATH, **MAPS, **LISTS, **STATISTICS,
 }  # fmt: skip

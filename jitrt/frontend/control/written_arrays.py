@@ -210,12 +210,20 @@ def _average(a: Any, weights: Any = None) -> Any:
     return np.sum(a * weights) / total
 
 
-def _isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
+def _are_close(a: Any, b: Any, rtol: Any, atol: Any) -> Any:
     assert np.isfinite(rtol)  # of others NumPy warns
     assert np.isfinite(atol)
+    other = b.astype(np.float64) if np.ndim(b) > 0 and b.dtype.kind in "biu" else b * 1.0 if type(b) is int else b
+    return (np.abs(a - other) <= atol + rtol * np.abs(other)) & np.isfinite(other) | (a == other)
+
+
+def _isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
     assert np.ndim(a) + np.ndim(b) > 0
-    sizes = np.abs(b.astype(np.float64) if np.ndim(b) > 0 and b.dtype.kind in "biu" else b)
-    return (np.abs(a - b) <= atol + rtol * sizes) & np.isfinite(b) | (a == b)
+    return _are_close(a, b, rtol, atol)
+
+
+def _allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
+    return bool(np.all(_are_close(a, b, rtol, atol)))
 
 
 def _array_equal(a1: Any, a2: Any) -> Any:
@@ -236,10 +244,13 @@ def _sinc(x: Any) -> Any:
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     assert len(condlist) == len(choicelist)
     made = np.full(condlist[0].shape, np.float64(default))
+    floats = int(type(default) is float)
     for k in range(len(condlist)):
         assert condlist[k].dtype == np.bool_
         kind = type(choicelist[k])
         assert kind is float or kind is int or choicelist[k].dtype == np.float64
+        floats += int(kind is not int)
+    assert floats > 0  # of integers alone NumPy makes integers
     for k in range(len(condlist) - 1, -1, -1):
         made[:] = np.where(condlist[k], choicelist[k], made)
     return made
@@ -266,6 +277,6 @@ ARRAYS: dict[Any, Callable[..., Any]] = {
     np.convolve: _convolve, np.repeat: _repeat, np.tile: _tile, np.inner: _inner, np.vdot: _vdot, np.kron: _kron,
     np.fill_diagonal: _fill_diagonal, np.swapaxes: _swapaxes, np.flip: _flip, np.rot90: _rot90, np.polyval: _polyval,
     np.nansum: _nansum, np.nanmax: _nanmax, np.nanmin: _nanmin, np.nanmean: _nanmean, np.nanvar: _nanvar,
-    np.nanstd: _nanstd, np.nan_to_num: _nan_to_num, np.average: _average, np.isclose: _isclose,
+    np.nanstd: _nanstd, np.nan_to_num: _nan_to_num, np.average: _average, np.isclose: _isclose, np.allclose: _allclose,
     np.array_equal: _array_equal, np.sinc: _sinc, np.select: _select, np.pad: _pad,
 }  # fmt: skip
