@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.base.stages import STAGES, Compilation, enters, unwatch, watch
+from jitrt.base.stages import STAGES, Compilation, compiled_now, enters, unwatch, watch
 
 
 def chain(x):
@@ -85,6 +85,23 @@ def test_seconds_of_stages():
         enters("codegen")
     assert set(outer.seconds) == {"trace", "codegen"} and not outer.stage
     enters("trace")  # nothing is compiled: nobody is told
+
+
+def test_an_interrupted_end_leaves_nothing_behind():
+    def interrupts(compilation):
+        if not compilation.stage:
+            raise KeyboardInterrupt
+
+    watch(interrupts)
+    with pytest.raises(KeyboardInterrupt), Compilation("outer"):
+        enters("trace")
+    unwatch(interrupts)
+    assert not compiled_now()
+    never_ended = Compilation("another")
+    never_ended.__enter__()
+    assert compiled_now() == "another"
+    del never_ended
+    assert not compiled_now()
 
 
 @pytest.mark.parametrize("has_tqdm", [False, True])

@@ -8,6 +8,7 @@ done.seconds                         # {"schedule": 0.02}
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from time import perf_counter
 
@@ -25,7 +26,8 @@ Watcher = Callable[["Compilation"], None]
 
 
 class _State(threading.local):
-    current: Compilation | None = None
+    # Weak: one whose end was interrupted is gone with the frame that it was made in.
+    current: weakref.ref[Compilation] | None = None
 
 
 _state = _State()
@@ -48,22 +50,22 @@ class Compilation:
         Time that the stages have taken so far.
     """
 
-    __slots__ = ("_began", "_is_outermost", "name", "seconds", "stage")
+    __slots__ = ("__weakref__", "_began", "_is_outermost", "name", "seconds", "stage")
 
     def __init__(self, name: str):
         self.name, self.stage, self._began = name, "", 0.0
         self.seconds: dict[str, float] = {}
 
     def __enter__(self) -> Compilation:
-        self._is_outermost = _state.current is None
+        self._is_outermost = _current() is None
         if self._is_outermost:
-            _state.current = self
+            _state.current = weakref.ref(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._is_outermost:
-            self.enters("")
             _state.current = None
+            self.enters("")
 
     def enters(self, stage: str) -> None:
         """A stage begins, which ends the one before; an empty one if nothing follows."""
@@ -77,15 +79,21 @@ class Compilation:
             watcher(self)
 
 
+def _current() -> Compilation | None:
+    return None if _state.current is None else _state.current()
+
+
 def enters(stage: str) -> None:
     """A stage of what this thread compiles begins; see `STAGES`."""
-    if _state.current is not None:
-        _state.current.enters(stage)
+    compilation = _current()
+    if compilation is not None:
+        compilation.enters(stage)
 
 
 def compiled_now() -> str:
     """The name of the function that this thread compiles; empty if there is none."""
-    return "" if _state.current is None else _state.current.name
+    compilation = _current()
+    return "" if compilation is None else compilation.name
 
 
 def watch(watcher: Watcher) -> None:

@@ -36,6 +36,7 @@ def progress(shows: bool = True) -> None:
 
 class _Bars(threading.local):
     bar: Any = None
+    compilation: Compilation | None = None
 
 
 _bars = _Bars()
@@ -44,12 +45,13 @@ _bars = _Bars()
 def _show(compilation: Compilation) -> None:
     """Show the stage that begins, or end the bar."""
     bar = _bars.bar
+    if bar is not None and (not compilation.stage or compilation is not _bars.compilation):
+        bar.close()
+        bar = _bars.bar = _bars.compilation = None
     if not compilation.stage:
-        if bar is not None:
-            _bars.bar = None
-            bar.close()
         return
     if bar is None:
+        _bars.compilation = compilation
         bar = _bars.bar = _new_bar(f"compiling {compilation.name}")
     bar.set_postfix_str(STAGES[compilation.stage])
     done = sum(stage in compilation.seconds for stage in STAGES)

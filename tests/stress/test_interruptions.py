@@ -20,6 +20,7 @@ from jitrt.kernels import words
 
 import jitrt
 from jitrt import policy
+from jitrt.base.stages import compiled_now
 from jitrt.frontend.context import current
 from jitrt.runtime.dispatch import Dispatch
 
@@ -183,6 +184,7 @@ def call(plain, error, number, earlier):
             lines, behind = traceback_of(raised), ("in finish", "in native", "in _made")
             assert error is KeyboardInterrupt or any(name in lines for name in behind), interruption.place
     assert current() is None, interruption.place
+    assert not compiled_now(), interruption.place
     if outcome is None:
         assert interruption.place
     else:
