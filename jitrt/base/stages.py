@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 
 # What each stage does; a function is either traced or staged.
@@ -57,15 +58,19 @@ class Compilation:
         self.seconds: dict[str, float] = {}
 
     def __enter__(self) -> Compilation:
-        self._is_outermost = _current() is None
-        if self._is_outermost:
-            _state.current = weakref.ref(self)
+        try:
+            self._is_outermost = _current() is None
+            if self._is_outermost:
+                _state.current = weakref.ref(self)
+        except MemoryError:  # the call is served, and nobody watches
+            self._is_outermost = False
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._is_outermost:
             _state.current = None
-            self.enters("")
+            with suppress(MemoryError):
+                self.enters("")
 
     def enters(self, stage: str) -> None:
         """A stage begins, which ends the one before; an empty one if nothing follows."""

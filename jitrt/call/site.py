@@ -194,8 +194,9 @@ class ServedFunction(NativeCallable):
                 self._dispatch.serve_plain(self._function)
             return self._tally.hand_back(known.plain.reason)
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
-        is_first = False
+        is_first, compiling = False, None
         try:
+            compiling = Compilation(self.__name__)
             is_first = self._may_wait and self._waiting.is_first(args, kwargs, known.unpaid)
         except Exception as error:
             failures.append(error)
@@ -224,8 +225,8 @@ class ServedFunction(NativeCallable):
             return self._tally.hand_back(plain.reason)
         if current() is not None or any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
-        if by_position is not None and self._loops.active:
-            with Compilation(self.__name__) as compiling:
+        if by_position is not None and self._loops.active and compiling is not None:
+            with compiling:
                 result = self._loops.call(by_position)
             if result is not MISS:
                 site.become(Served.STAGED)

@@ -70,9 +70,12 @@ class Tally:
         """The address of the words."""
         return address(self.words)
 
-    def looks(self) -> _Timed:
+    def looks(self) -> AbstractContextManager[None]:
         """A context: Python serves a call. One in the trace of another function is part of that."""
-        return _Timed(self, [0, 0.0] if is_at_work() else self.looked)
+        try:
+            return _Timed(self, [0, 0.0] if is_at_work() else self.looked)
+        except MemoryError:
+            return _UNCOUNTED
 
     def hand_back(self, reason: str) -> object:
         """`HANDED_BACK`: native code calls the plain function next, for that reason."""
@@ -90,9 +93,12 @@ class Tally:
             found[:] = found[0] + calls, found[1] + ticks
             self.words[_CALLS:] = 0
 
-    def runs_compiled(self) -> _Timed:
+    def runs_compiled(self) -> AbstractContextManager[None]:
         """A context inside of it: a procedure runs that is known, which loses nothing."""
-        return _Timed(self, self.compiled, depth=1)
+        try:
+            return _Timed(self, self.compiled, depth=1)
+        except MemoryError:
+            return _UNCOUNTED
 
     def runs_plain(self, reason: str) -> AbstractContextManager[None]:
         """A context inside of it: the plain function runs, for that reason."""

@@ -27,7 +27,7 @@ from jitrt.runtime.dispatch import Dispatch
 SOURCES = tuple(str(Path(module.__file__ or "").parent) for module in (jitrt, words))
 FACE = jitrt.JitFunction._call.__code__.co_filename
 SAFE = re.compile(
-    r'try:|[\w.]+\[\w+\] = 0|return getattr\(_local, "trace", None\)'
+    r'try:|[\w.]+\[\w+\] = 0|self\.\w+(, self\.\w+)* = [\w."]+(, [\w."]+)*|return getattr\(_local, "trace", None\)'
     r"|return MISS if loop is None else loop\.run\(call\)"
     r"|return self\.function\(\*call\.args\) if made is MISS else made"
     r'|return [\w.]+( (!=|==|is|is not) (\w+|"")|\(args, kwargs\))?'
