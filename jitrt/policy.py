@@ -61,7 +61,8 @@ SHARED_WORK = 512_000  # additions of two elements, of a loop of a procedure tha
 MUCH_WORK = 1 << 20  # trips of loops after which, or where so many are expected, optimised code pays: some 10 ms
 
 # Which calls are so short that the plain function may be faster than native code.
-LITTLE_WORK = 64  # trips of loops
+LITTLE_WORK = 64  # trips of loops over the arguments
+LITTLE_SECONDS = 5e-5  # of a call in native code, in which other loops run
 TRIALS = 5  # calls that are timed: both give the same bits
 CLEARLY_SLOWER = 4.0  # times what the other took: one trial is enough
 SERVED_BETWEEN = 16  # calls between two that may be timed

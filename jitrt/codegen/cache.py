@@ -202,6 +202,19 @@ def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
             _log.info("a program of %d kernels and %d bytes went to the disk cache", kernels, len(content))
 
 
+def load_bytes(text: str, kind: str) -> bytes | None:
+    """What was stored under `text` as a file of that kind; None if there is nothing."""
+    with _Complaints("read"):
+        return cachefiles.read(_name(text, kind))
+    return None
+
+
+def store_bytes(text: str, kind: str, data: bytes) -> None:
+    """Keep `data` for `load_bytes`."""
+    with _Complaints("written"):
+        cachefiles.write(_name(text, kind), data)
+
+
 def load_table(name: str) -> dict[str, Any]:
     """What processes have added to the table of that name."""
     with _Complaints("read"):

@@ -34,7 +34,7 @@ _BLOCK = 4096  # bytes that a small file takes on most disks
 _SUM = hashlib.sha256().digest_size
 
 _FOLDER = re.compile(r"[0-9a-f]{32}")
-_FILE = re.compile(r"[0-9a-f]{32}\.(module|entry|program|table|note)|\.writing-[0-9a-f]{16}")
+_FILE = re.compile(r"[0-9a-f]{32}\.(module|entry|program|staged|table|note)|\.writing-[0-9a-f]{16}")
 _COUNTER = "stored"
 _MARK = "CACHEDIR.TAG"  # a convention, by which backups leave out such folders: https://bford.info/cachedir
 _MARKED = b"Signature: 8a477f597d28d172789f06886806bc55\n# Programs and compiled kernels of jitrt; may be deleted.\n"

@@ -44,6 +44,7 @@ from .procedurecalls import procedure_table
 from .procedureresults import Results
 from .procedurework import Work
 from .sources import lock_of, restore, state_of
+from .stagedfiles import keep_staged, load_staged
 from .threads import start_wanted_pool
 
 _log = logging.getLogger("jitrt.trace")
@@ -107,6 +108,8 @@ def check_failure(error: Exception, function: Callable[..., Any]) -> None:
 class StagedFunction:
     """A function for arguments of given types, and for given values of some of them.
 
+    The disk cache may have it under `name`.
+
     Raises
     ------
     NotStaged
@@ -123,6 +126,7 @@ class StagedFunction:
         takes_whole: bool,
         threads: int,
         has_loops: bool,
+        name: str | None,
     ):
         self.function, self.threads = function, threads
         args = call.leaves
@@ -130,7 +134,11 @@ class StagedFunction:
         if layout is None:
             raise NotStaged("objects of this build of Python lie elsewhere")
         enters("stage")
-        staged = stage(function, args, takes_whole, call.trees)
+        staged = None if name is None else load_staged(name, function, args)
+        if staged is None:
+            staged = stage(function, args, takes_whole, call.trees)
+            if name is not None:
+                keep_staged(name, function, args, staged)
         self.staged = replaced(staged, procedure=relaxed(staged.procedure)) if rounding.fastmath else staged
         self.is_whole = self.staged.is_whole
         if self.is_whole and not takes_whole and nbytes(args) > MOST_WHOLE_BYTES:

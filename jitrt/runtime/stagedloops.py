@@ -249,14 +249,13 @@ class LoopEngine:
         try:
             # Classes have other versions in each process.
             values = [repr(a) if isinstance(a, STATIC) else "" for a in args]
-            is_lasting = call.trees is None and not instead_of_plain
-            name = staged_name(self._function, key, values) if is_lasting else None
-            known = None if name is None else verdict(name)
+            name = staged_name(self._function, key, values, instead_of_plain) if call.trees is None else None
+            known = None if name is None or instead_of_plain else verdict(name)
             if known is not None:
                 raise WholeArrays if known[1] else NotStaged(known[0])
             with at_work(), collection.paused():
                 loop = StagedFunction(
-                    self._function, call, self._rounding, instead_of_plain, self._threads, self._has_loops
+                    self._function, call, self._rounding, instead_of_plain, self._threads, self._has_loops, name
                 )
             self.compile_seconds = time.perf_counter() - start
             enters("")  # it runs next
@@ -269,7 +268,7 @@ class LoopEngine:
             else:
                 self._backoff.note(failed=True)
             self._refused[key] = str(reason)
-            if reason.is_lasting and name is not None:
+            if reason.is_lasting and name is not None and not instead_of_plain:
                 keep_verdict(name, str(reason), isinstance(reason, WholeArrays))
             _log.info("%s: its loops are not compiled as such: %s", self._function.__name__, reason)
             return None

@@ -73,6 +73,8 @@ def _is_slower(loop: StagedFunction, call: StagedCall, serve: Callable[..., Any]
     if _has_effects(loop, call):
         return False
     native = min(_seconds(loop, serve, call) for _ in range(policy.TRIALS))
+    if native > policy.LITTLE_SECONDS:
+        return False
     plain = _seconds(loop, loop.function, call)
     if plain > policy.CLEARLY_SLOWER * native:  # no further trial would change that, and it may take long
         return False

@@ -44,7 +44,7 @@ def traced_name(captures: Captures, key: Signature) -> str | None:
     asked = repr((key.tree, key.types, key.donated, key.shared))
     if " at 0x" in asked:  # the address of an object
         return None
-    codes = sorted(f"{c.co_filename} {c.co_firstlineno} {_text_of(c)}" for c in captures.codes)
+    codes = sorted(f"{c.co_filename} {c.co_firstlineno} {text_of(c)}" for c in captures.codes)
     values = [f"{c.name} {_shown(c.value)}" for c in captures.values]
     return "\n".join(["not traced", str(config.strict()), asked, *values, *codes])
 
@@ -54,14 +54,19 @@ def _shown(value: Any) -> str:
 
 
 @lru_cache(maxsize=512)
-def _text_of(code: types.CodeType) -> str:
+def text_of(code: types.CodeType) -> str:
+    """What code does, in words: two codes of the same text do the same with the same outside."""
     text, names = _described_code(code)
     return " ".join([code.co_name, text, *names])
 
 
-def staged_name(function: Callable[..., Any], key: Hashable, values: Iterable[str]) -> str:
-    """What a verdict on the staging of a function is found by, for arguments of the kinds in `key` and these values."""
-    return "\n".join(["not staged", repr(key), *values, *_described(function, set())])
+def staged_name(function: Callable[..., Any], key: Hashable, values: Iterable[str], takes_whole: bool) -> str | None:
+    """What a function and kinds of its arguments are found by, with these values of some, and what it takes.
+
+    None if that makes sense in this process alone.
+    """
+    found = "\n".join(["staged", repr(key), str(takes_whole), *values, *_described(function, set())])
+    return None if " at 0x" in found else found
 
 
 def _described(function: Any, seen: set[int]) -> Iterator[str]:
@@ -106,7 +111,8 @@ def _value(value: Any) -> str:
 def _described_code(code: types.CodeType) -> tuple[str, tuple[str, ...]]:
     """A hash of a function's code, with that of functions in it, and the names that stand there."""
     names = dict.fromkeys((*code.co_names, *code.co_freevars))
-    texts = [f"{code.co_code.hex()} {code.co_varnames} {code.co_flags}"]
+    handlers = code.co_exceptiontable.hex()
+    texts = [f"{code.co_code.hex()} {code.co_varnames} {code.co_flags} {handlers}"]
     for value in code.co_consts:
         if isinstance(value, types.CodeType):
             text, inner = _described_code(value)

@@ -142,5 +142,5 @@ def test_functions_that_differ_in_names_of_inner_functions_only():
         exec(f"def f(x):\n    return (lambda y: y.{name}())(x)\n", space)
         return space["f"]
 
-    first, second = (verdicts._text_of(outer(name).__code__) for name in ("sum", "max"))
+    first, second = (verdicts.text_of(outer(name).__code__) for name in ("sum", "max"))
     assert first != second

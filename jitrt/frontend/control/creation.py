@@ -165,6 +165,8 @@ def _along(r: Recorder, axis: int, start: Poly, shape: tuple[Poly, ...]) -> Arra
 def _linspace(r: Recorder, start: Any, stop: Any, num: Any = 50) -> Array:
     if not all(is_number(v) and dtype_of(v).kind in "iuf" for v in (start, stop)):
         raise NotStaged("arguments of linspace")
+    if any(isinstance(v, int) and not -(1 << 63) <= v < 1 << 64 for v in (start, stop)):
+        raise NotStaged("integers that do not fit")
     count = poly_of(r, num)
     r.require(count - 2)
     _allocatable(r, count)

@@ -58,6 +58,7 @@ class Captures:
         self._array = array
         self.has_lists = False
         self.objects: dict[tuple[int, str], Capture] = {}
+        self.modules: list[Capture] = []
         self.arrays: dict[tuple[int, str], tuple[Capture, Array | Source]] = {}
 
     def of_users(self) -> tuple[Capture, ...]:
@@ -113,6 +114,8 @@ class Captures:
             self.arrays[at] = capture, made
             return made
         if isinstance(value, types.ModuleType):
+            if not _is_written_here(capture):
+                self.modules.append(capture)
             return value
         if type(value) is dict:
             self.objects[at] = capture

@@ -93,6 +93,8 @@ class Staged:
         Lines of loops whose iterations stand one after the other, counted from the function's first one.
     steps : tuple of Step
         Calls that Python executes; the handler of these is the procedure's last argument.
+    modules : tuple of Capture
+        Modules that were named, which nobody replaces while a process runs.
     """
 
     procedure: Procedure
@@ -108,6 +110,13 @@ class Staged:
     sizes: tuple[int, int]
     unrolled: frozenset[int]
     steps: tuple[Step, ...]
+    modules: tuple[Capture, ...]
+
+
+def sizes_tell(args: Sequence[Any]) -> tuple[bool, bool]:
+    """What sizes of arguments decide: whether there are matrices that are not written out, and whether any are long."""
+    is_large = any(isinstance(v, np.ndarray) and min(v.shape[-2:], default=0) > MOST_INLINE for v in args)
+    return is_large, nbytes(args) >= LONG_BYTES
 
 
 def stage(
@@ -194,8 +203,7 @@ def _stage(
     trees: Sequence[Tree] | None,
 ) -> Staged:
     definition = definition_of(function.__code__)
-    r.is_large = any(isinstance(v, np.ndarray) and min(v.shape[-2:], default=0) > MOST_INLINE for v in args)
-    r.is_long = nbytes(args) >= LONG_BYTES
+    r.is_large, r.is_long = sizes_tell(args)
     r.fields = {f"x{k}": of for k, of in fields_in((TUPLE, None, tuple(trees or ()))).items()}
     alone = range(len(args)) if trees is None else _alone(trees)
     values = [
@@ -275,6 +283,7 @@ def _stage(
         sizes,
         frozenset(r.unrolled),
         tuple(r.steps),
+        tuple(captures.modules),
     )
 
 
