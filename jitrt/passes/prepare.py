@@ -42,7 +42,7 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
     own = fastmath.RULES if graph.rounding.fastmath else ()
     own = (*own, *USERS_RULES)
     graph = rewrite(graph, lower.RULES + own + simplify.RULES, exhausted=lower.RULES, fired=fired)
-    graph = _with_copies(graph, given)
+    graph = products.turn_operands(_with_copies(graph, given))
     yield "simplify", graph
     split = split_assemblies(graph)
     if split is not graph:

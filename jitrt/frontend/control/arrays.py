@@ -82,7 +82,9 @@ def elementwise(r: Recorder, name: str, values: Sequence[Any], operands: Sequenc
         return r.compute(name, names, operands, dtype)
 
     reads = frozenset[str]().union(*(a.reads for a in arrays))
-    made = Array(dtype, shape, element, reads, None, all(a.c_order for a in arrays))
+    orders = {(a.turned or a.order) if a.ndim == len(shape) else () for a in arrays}
+    order = orders.pop() if len(orders) == 1 else ()
+    made = Array(dtype, shape, element, reads, None, all(a.c_order for a in arrays), order=order)
     return forced.watched(r, name, tuple(operands), made, nest)
 
 
@@ -242,6 +244,11 @@ def materialise(r: Recorder, array: Array, always: bool = False) -> Array:
     """The array in memory; with `always` in memory of its own."""
     if array.view is not None and not always:
         return array
+    if array.order:
+        back = [array.order.index(k) for k in range(array.ndim)]
+        lying = materialise(r, replaced(transpose(r, array, back), order=()), always)
+        made = transpose(r, replaced(lying, c_order=False), array.order)
+        return replaced(made, order=array.order)
     made = fresh(r, array.dtype, array.shape)
     nest(r, array.shape, lambda indices: store(r, made, indices, array.element(indices)))
     return replaced(made, c_order=array.c_order)

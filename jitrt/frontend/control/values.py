@@ -451,6 +451,9 @@ class Array:
         Whether NumPy would have it in C order; where not known, it cannot be a result.
     turned : tuple of int
         How the axes stand of a view of one in C order, where that is known; else empty.
+    order : tuple of int
+        How they stand of an array that NumPy computes from such views alone, and puts in memory as these are; else
+        empty.
     """
 
     dtype: np.dtype
@@ -460,6 +463,7 @@ class Array:
     view: View | None = None
     c_order: bool = True
     turned: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
 
     @property
     def ndim(self) -> int:
