@@ -134,10 +134,12 @@ class _Unpickler(pickle.Unpickler):
     """Of classes of this package, of numbers, dtypes and Python's containers alone."""
 
     def find_class(self, module: str, name: str) -> Any:
-        found = super().find_class(module, name)
-        is_own = module.partition(".")[0] == _PACKAGE and isinstance(found, type)
-        is_number = isinstance(found, type) and issubclass(found, (np.generic, np.dtype))
-        if is_own or is_number or found in _BUILTINS or (module in _SCALARS and name == "scalar"):
+        package = module.partition(".")[0]
+        found: Any = super().find_class(module, name) if package in (_PACKAGE, "numpy", "builtins") else None
+        is_class = isinstance(found, type)
+        is_number = is_class and issubclass(found, (np.generic, np.dtype))
+        is_scalar = module in _SCALARS and name == "scalar"
+        if (is_class and package == _PACKAGE) or is_number or is_scalar or found in _BUILTINS:
             return found
         raise pickle.UnpicklingError(f"{module}.{name}")
 
