@@ -14,7 +14,7 @@ from ..ir.node import Node
 from ..ir.types import ArrayType
 from . import calls
 from .calls import NUMBERS, eager, lazy, real, set_class
-from .elements import get_item, known_whole, set_item
+from .elements import BASIC, FEW_LOOKS, PLAIN, get_item, set_item
 from .memory import Memory
 from .parts import Part
 from .pending import KINDS, PENDING, NotLazy
@@ -80,6 +80,11 @@ class ndarray(metaclass=_Arrays):
     def type(self) -> ArrayType:
         """Dtype and shape, as nodes have them."""
         return self._memory.type if self._part is None else self._part.type
+
+    def _elements(self) -> Any:
+        """NumPy's array, if it is there already."""
+        plain = self._plain
+        return self._held.value if plain is None and self._part is None else plain  # type: ignore[union-attr]
 
     def _node(self) -> Node:
         return PENDING.of_part(self._memory, self._part)
@@ -176,9 +181,13 @@ class ndarray(metaclass=_Arrays):
         return (self[k] for k in range(self.shape[0]))
 
     def __len__(self) -> int:
-        if not self.shape:
+        plain = self._elements()
+        if plain is not None:
+            return len(plain)
+        shape = self.type.shape
+        if not shape:
             raise TypeError("len() of unsized object")
-        return self.shape[0]
+        return shape[0]
 
     def __contains__(self, value: Any) -> bool:
         return real(value) in self._read()
@@ -206,7 +215,7 @@ class ndarray(metaclass=_Arrays):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        plain = self._plain
+        plain = self._elements()
         return self.type.shape if plain is None else plain.shape
 
     @shape.setter
@@ -225,12 +234,12 @@ class ndarray(metaclass=_Arrays):
 
     @property
     def ndim(self) -> int:
-        plain = self._plain
+        plain = self._elements()
         return self.type.ndim if plain is None else plain.ndim
 
     @property
     def size(self) -> int:
-        plain = self._plain
+        plain = self._elements()
         return self.type.size if plain is None else plain.size
 
     @property
@@ -292,12 +301,19 @@ class ndarray(metaclass=_Arrays):
     def __getitem__(self, index: Any) -> Any:
         plain = self._plain
         if plain is None:
-            if type(index) is tuple and len(index) == 2 and type(index[0]) is type(index[1]) is int:
-                known = known_whole(self)  # in a loop over elements
-                if known is not None:
-                    element = known[index]
-                    if type(element) is not np.ndarray:
-                        return element
+            memory: Memory = self._held  # type: ignore[assignment] # there is one, or the array is small
+            if memory.looks > FEW_LOOKS:  # in a loop: what follows is NumPy's work and as little more as can be
+                part = self._part
+                known = memory.value if part is None else memory.views.get(part)
+                kind = type(index)
+                if known is not None and (kind is tuple or kind is int or kind is slice):
+                    found = known[index]
+                    if type(found) is not _numpys:
+                        return found
+                    if found.size < policy.SMALL_ARRAY and not PENDING.values:
+                        return calls.small_part(found)
+                    if kind is tuple and not BASIC.issuperset(map(type, index)):
+                        return lazy(found)
             return get_item(self, index)
         if type(index) is slice:
             return plain_of(plain[index])
@@ -307,6 +323,13 @@ class ndarray(metaclass=_Arrays):
     def __setitem__(self, index: Any, value: Any) -> None:
         plain = self._plain
         if plain is None:
+            memory: Memory = self._held  # type: ignore[assignment]
+            if memory.looks > FEW_LOOKS and type(value) in PLAIN and not PENDING.values:
+                kind, part = type(index), self._part
+                known = memory.value if part is None else memory.views.get(part)
+                if known is not None and (kind is tuple or kind is int or kind is slice):
+                    known[index] = value
+                    return
             set_item(self, index, value)
         else:
             plain[index._read() if type(index) is ndarray else index] = value if type(value) in NUMBERS else real(value)
@@ -432,6 +455,7 @@ def plain_of(value: np.ndarray) -> ndarray:
 
 
 _new: Any = object.__new__
+_numpys = np.ndarray
 
 
 def _restored(value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import jitrt.numpy as _numpy
 
-from .calls import lazy
+from .calls import keep_small_parts, lazy
 
 
 def _arrays(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,6 +37,7 @@ def _may_give_scalars(value: Any) -> bool:
     return isinstance(value, types.FunctionType) or getattr(value, "signature", None) is not None
 
 
+keep_small_parts()
 globals().update(_contents(_numpy))
 linalg = SimpleNamespace(**_contents(_numpy.linalg))
 fft = SimpleNamespace(**_contents(_numpy.fft))

@@ -100,9 +100,18 @@ def lazy(value: Any, scalars: bool = True, is_shared: bool = False, small: bool 
     return value
 
 
-def plain_array(value: np.ndarray) -> ndarray:
-    """A small array of NumPy's as a lazy one, in the same memory; nothing pending may have borrowed that."""
-    return _plain_of(value)
+_keeps_parts = False
+
+
+def keep_small_parts() -> None:
+    """Let parts of lazy arrays be lazy ones for good: programs for the array API standard want one namespace."""
+    global _keeps_parts
+    _keeps_parts = True
+
+
+def small_part(found: np.ndarray) -> Any:
+    """A small part of a large array, in the same memory: NumPy's, with which a loop goes on without any delay."""
+    return _plain_of(found) if _keeps_parts else found
 
 
 def unless_small(made: Any) -> Any:

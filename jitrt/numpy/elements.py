@@ -12,7 +12,7 @@ from ..frontend.storage import fit
 from ..ir import build as b
 from ..ir.node import Node
 from ..ir.ops.movement import encode_index
-from .calls import FAILURES, NUMBERS, eager, is_lazy, lazy, plain_array, real, store
+from .calls import FAILURES, NUMBERS, eager, is_lazy, lazy, real, small_part, store
 from .memory import Memory
 from .parts import Part, at, encoded
 from .pending import PENDING, NotLazy
@@ -33,8 +33,10 @@ def _plain_index(index: Any) -> Any:
 
 
 _POSITIONS = frozenset({int, np.int64})
-_FEW_ROWS = 16
-"""Rows that are recorded as views; who asks for more of them loops over small arrays, which are NumPy's own."""
+FEW_LOOKS = 4
+"""Elements and small parts of an array that are looked for with care: who asks for more is in a loop."""
+BASIC = _POSITIONS | {slice, type(None), type(Ellipsis)}
+PLAIN = NUMBERS | {np.ndarray}
 
 
 def _positions(index: Any) -> int:
@@ -48,42 +50,27 @@ def _positions(index: Any) -> int:
 
 
 def _known_part(array: ndarray, index: Any, positions: int) -> Any:
-    """An element or a small row of an array that is known; None if it has to be a lazy view."""
-    memory = array._memory
-    value = PENDING.read(memory, array._part)
+    """An element or a small part of an array that is known; None if it has to be a lazy view."""
+    memory, part = array._memory, array._part
+    value = PENDING.read(memory, part)
+    memory.looks += 1
+    is_loop = memory.looks > FEW_LOOKS
+    if is_loop and part is not None and part not in memory.views:
+        memory.note_view(part, value)
     if positions >= value.ndim:
         return value[index]
-    memory.rows += 1
-    if memory.rows <= _FEW_ROWS:
+    if not is_loop:
         return None
-    row = value[index]
-    return plain_array(row) if row.size < policy.SMALL_ARRAY and not PENDING.reads(row) else None
+    found = value[index]
+    return small_part(found) if found.size < policy.SMALL_ARRAY and not PENDING.reads(found) else None
 
 
 def _part(array: ndarray) -> Part:
     return array._part or PENDING.root(array._memory)
 
 
-def known_whole(array: ndarray) -> np.ndarray | None:
-    """The memory of an array that is all of it and known; None for others."""
-    memory = array._held
-    if memory is None or memory.node is not None or array._part is not None:
-        return None
-    value = memory.value  # None if another thread has made it pending meanwhile
-    return value if type(value) is np.ndarray else None
-
-
 def get_item(array: ndarray, index: Any) -> Any:
     """``array[index]``: a view of the same memory, an element, or what NumPy chooses."""
-    if type(index) is tuple or type(index) is int:
-        known = known_whole(array)
-        if known is not None and known.ndim:
-            if known.ndim == _positions(index):
-                return known[index]  # in a loop over elements, which is not worth a lock
-            if array._memory.rows > _FEW_ROWS and not PENDING.values and encoded(index) is not None:
-                row = known[index]
-                if row.size < policy.SMALL_ARRAY:
-                    return plain_array(row)
     if not array._scalar:
         with PENDING.lock:
             basic = encoded(index)
@@ -107,10 +94,12 @@ def get_item(array: ndarray, index: Any) -> Any:
 
 def set_item(array: ndarray, index: Any, value: Any) -> None:
     """``array[index] = value``."""
-    if not PENDING.values and not array._scalar and encoded(index) is not None:
-        known = known_whole(array)
+    memory = array._memory
+    if not PENDING.values and memory.node is None and not array._scalar and encoded(index) is not None:
+        known = PENDING.read(memory, array._part)
         given = value._read() if is_lazy(value) and value._memory.node is None else value
-        if known is not None and (type(given) is np.ndarray or type(given) in NUMBERS or isinstance(given, np.generic)):
+        if type(known) is np.ndarray and (type(given) in PLAIN or isinstance(given, np.generic)):
+            memory.looks += 1
             known[index] = given  # nothing is pending that could read it
             return
     with PENDING.lock:

@@ -25,7 +25,7 @@ class Memory:
         What they will be, if they do not: one of the two is given.
     """
 
-    __slots__ = ("__weakref__", "inputs", "node", "piece", "root", "rows", "small_updates", "value")
+    __slots__ = ("__weakref__", "inputs", "looks", "node", "piece", "root", "small_updates", "value", "views")
 
     def __init__(self, value: Any, node: Node | None = None):
         self.value = value
@@ -38,8 +38,26 @@ class Memory:
         """All of it as a part, once there are others."""
         self.small_updates = 0
         """Assignments to small parts since the elements were known."""
-        self.rows = 0
-        """Rows that were asked for by their number since the elements were known."""
+        self.looks = 0
+        """Elements and small parts that were asked for since the elements were known."""
+        self.views: dict[Part, np.ndarray] = _NONE
+        """Parts that a loop looks into, each with one reference to this memory."""
+
+    def known(self, value: Any) -> None:
+        """The elements exist from now on."""
+        self.value, self.node = value, None
+        self.piece, self.small_updates = -1, 0
+
+    def pending(self, node: Node) -> None:
+        """The elements will be those that a node gives."""
+        self.looks, self.views = 0, _NONE
+        self.node, self.value = node, None
+
+    def note_view(self, part: Part, view: np.ndarray) -> None:
+        """Keep a part into which a loop looks."""
+        if self.views is _NONE or len(self.views) >= _MOST_VIEWS:
+            self.views = {}
+        self.views[part] = view
 
     @property
     def type(self) -> ArrayType:
@@ -65,9 +83,9 @@ class Memory:
             return False
         whole = None in self.inputs
         base = value.base
+        parts = len(self.inputs) - whole + len(self.views)
         if base is None:
-            return sys.getrefcount(value) == _OF_OWNER + len(self.inputs)
-        parts = len(self.inputs) - whole
+            return sys.getrefcount(value) == _OF_OWNER + whole + parts
         return (
             type(base) is np.ndarray
             and base.base is None
@@ -76,7 +94,8 @@ class Memory:
         )
 
 
-_NONE: Any = {}  # inputs of a memory of which none has been borrowed yet; nobody writes into it
+_NONE: Any = {}  # inputs of a memory of which none has been borrowed yet, and its views; nobody writes into it
+_MOST_VIEWS = 8
 
 
 def part_of(value: np.ndarray, region: Region) -> np.ndarray | None:

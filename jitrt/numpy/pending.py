@@ -249,7 +249,7 @@ class Pending:
             self.memo[key] = node
         if memory.node is None:  # one that has a node is in the list: an array may be updated many times
             self._memories.append(weakref.ref(memory))
-        memory.node, memory.value = node, None
+        memory.pending(node)
         return True
 
     def fresh(self, node: Node) -> Node:
@@ -296,8 +296,7 @@ class Pending:
             live = [m for ref in self._memories if (m := ref()) is not None and m.node is not None]
             chosen = live if wanted is None else self._needed(wanted, live)
             for memory, value in zip(chosen, self._compute([m.node for m in chosen if m.node is not None])):
-                memory.value, memory.node = value, None
-                memory.piece, memory.small_updates, memory.rows = -1, 0, 0
+                memory.known(value)
             if len(chosen) == len(live):
                 self._reset()
             else:

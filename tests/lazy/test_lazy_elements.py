@@ -7,6 +7,7 @@ import pytest
 from covering import few
 
 import jitrt.numpy
+from jitrt.numpy import calls
 
 STATEMENTS = [
     "x[i, j] = {k}",
@@ -36,12 +37,27 @@ STATEMENTS = [
     "s = 0.0\nfor a in range(len(x)):\n    x[a] = x[a - 1] * 0.5\n    s = s + x[a, 0]",
     "x = np.array(x)",
     "y = numpy.asarray(x)",
+    "x = np.array(numpy.arange(16.0)).reshape(4, 4) + {k}",
+    "v = x[:, ::-1]; v[i] = v[j] * {k}; r = v[i, 1:]",
+    "x[i, 1:] += x[j, :-1]",
+    "x[..., i] = r[j]",
+    "x[i, np.asarray([0, 2])] = {k}",
+    "r = x[i, np.asarray([True, False, True, False])]; r = x[j]",
+    "r = x[i:, j][:1].repeat(4)",
+    "x[i] = [{k}, 1, 2, 3]",
 ]
 
 
 @pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    ("limit", "is_standard"),
+    [(0, False), (6, False), (6, True)],
+    ids=["rows are large, too", "small rows", "small rows beside the standard's namespace"],
+    indirect=["limit"],
+)
 @pytest.mark.parametrize("seed", few(range(60), 25))
-def test_elements_and_rows(seed, limit):
+def test_elements_and_rows(seed, limit, is_standard, monkeypatch):
+    monkeypatch.setattr(calls, "_keeps_parts", is_standard)
     rng = random.Random(seed)
     worlds = []
     for np in (numpy, jitrt.numpy):
@@ -81,7 +97,7 @@ def check(worlds, done):
 
 @pytest.mark.parametrize("limit", [None], indirect=True)
 def test_small_parts_of_known_arrays_are_views_in_loops():
-    """From the seventeenth on they are NumPy's, in the memory of the array; recording each took 60 microseconds."""
+    """Where a loop asks for them they are NumPy's, in the memory of the array; recording each took 60 microseconds."""
     values = numpy.arange(60_000.0).reshape(200, 300)
     x, y = jitrt.numpy.array(values), values.copy()
     for i in range(1, 199):
@@ -97,3 +113,31 @@ def test_small_parts_of_known_arrays_are_views_in_loops():
     numpy.testing.assert_array_equal(numpy.asarray(x), y)
     with pytest.raises(IndexError, match="out of bounds"):
         x[200, 1:3]
+
+
+@pytest.mark.parametrize("limit", [None], indirect=True)
+@pytest.mark.parametrize("is_standard", [False, True])
+def test_small_parts_are_of_one_namespace_in_programs_for_the_standard(limit, is_standard, monkeypatch):
+    """Elsewhere they are NumPy's own, with which loops are faster."""
+    monkeypatch.setattr(calls, "_keeps_parts", is_standard)
+    x = jitrt.numpy.zeros((300, 300))
+    rows = [x[k] for k in range(40)]
+    assert (type(rows[-1]) is numpy.ndarray) is not is_standard
+    if is_standard:
+        assert len({row.__array_namespace__() for row in [x, *rows]}) == 1
+
+
+@pytest.mark.parametrize("limit", [None], indirect=True)
+def test_views_that_loops_look_into_are_no_copies(limit):
+    """Of an array that a loop goes through by a view, what is recorded borrows the memory all the same."""
+    x = jitrt.numpy.zeros(90_000)
+    grid = x.reshape(300, 300)
+    for i in range(40):
+        grid[i, i] = i
+        assert grid[i, i] == x[301 * i] == i
+    assert x._memory.views and x._memory.is_private()
+    later = grid + 1
+    grid[2, 2] = 50.0
+    assert later[2, 2] == 3.0 and x[602] == 50.0
+    x += 1
+    assert grid[3, 3] == 4.0 and grid[2, 2] == 51.0

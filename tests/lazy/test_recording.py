@@ -81,7 +81,8 @@ def test_views_of_views_are_one(text, limit):
     wide = ELEMENTS.repeat(50, axis=1)
     got = turned(np.array(wide))
     assert numpy.array_equal(got, turned(wide.copy()))
-    assert got._part is None or len(got._part.region) == 1
+    part = getattr(got, "_part", None)  # small parts are NumPy's
+    assert part is None or len(part.region) == 1
 
 
 def test_each_view_is_another_array():

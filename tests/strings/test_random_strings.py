@@ -67,9 +67,9 @@ def expression(rng, depth, shared=False):
     if kind < 0.5:
         return f"({rng.choice('-~+')}{inner()})"
     if kind < 0.7:
-        return f"{rng.choice(ONE)}({inner()})"
+        return called(rng.choice(ONE), inner())
     if kind < 0.8:
-        return f"{rng.choice(TWO)}({inner()}, {inner()})"
+        return called(rng.choice(TWO), inner(), inner())
     if kind < 0.85:
         return f"where({inner()}, {inner()}, {inner()})"
     if kind < 0.88:
@@ -79,6 +79,13 @@ def expression(rng, depth, shared=False):
     if kind < 0.9:
         return f"({inner()}){rng.choice(['.real', '.imag', '.T'])}"
     return f"{rng.choice(FOLDS)}({inner()}{rng.choice(['', '', ', axis=0', ', axis=-1, keepdims=True', ', 0'])})"
+
+
+def called(name, *arguments):
+    """A call; what looks at signs does not look at those of nan, which no function promises."""
+    if name in ("signbit", "copysign"):
+        arguments = [*arguments[:-1], f"nan_to_num({arguments[-1]})"]
+    return f"{name}({', '.join(arguments)})"
 
 
 def outcome(function):
