@@ -62,7 +62,9 @@ def _known_part(array: ndarray, index: Any, positions: int) -> Any:
     if not is_loop:
         return None
     found = value[index]
-    return small_part(found) if found.size < policy.SMALL_ARRAY and not PENDING.reads(found) else None
+    if found.size < policy.SMALL_ARRAY and not PENDING.reads(found):
+        return small_part(found)
+    return lazy(found, is_shared=True) if PENDING.is_vain() else None
 
 
 def _part(array: ndarray) -> Part:

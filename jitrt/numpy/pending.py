@@ -36,6 +36,7 @@ from .memory import Memory, part_of
 from .parts import Part, root
 from .pieces import Pieces
 from .reporting import Reporting
+from .vain import InVain
 
 ENOUGH, MOST = 64, 512  # operations of a piece: it ends where it began in the user's code, or anywhere
 _REMEMBERED = 1 << 14  # nodes and graphs by what they were made of
@@ -64,6 +65,7 @@ class Pending:
         self._further: dict[Any, Orders] = {}
         """The same where there is one more input that is not, by what they were before and that input."""
         self.pieces = Pieces()
+        self.vain = InVain()
         self._reporting: Reporting | None = None
         self.number = 0
         """How often the graph has been empty."""
@@ -94,12 +96,12 @@ class Pending:
         Raises
         ------
         NotLazy
-            If the error state asks for reports at the line of the operation.
+            If the error state asks for reports at the line of the operation, or if nothing is gained by recording it.
         """
         if self._reporting is None or not self._reporting.is_current():
             self.compute()
             self._reporting = Reporting()
-        if not self._reporting.is_lazy:
+        if not self._reporting.is_lazy or self.is_vain():
             raise NotLazy
         self.operations += 1
         if self.operations == 1:
@@ -107,6 +109,13 @@ class Pending:
         elif self.operations > ENOUGH and (self.operations > MOST or _users_place() == self._place):
             self.compute()
             self.operations, self._place = 1, _users_place()
+
+    def is_vain(self) -> bool:
+        """Whether what the user's code records has never come again."""
+        if not self.vain.left:
+            return False
+        place = _users_place()
+        return place is not None and self.vain.holds(place[0])
 
     def input(self, value: Any) -> Node:
         """Another input of the graph."""
@@ -320,7 +329,10 @@ class Pending:
             graph, sources = self._graph(tuple(missing))
             assert self._reporting is not None
             with self._reporting.entered():
-                outputs = self.pieces.run(graph, [self.values[n] for n in sources])
+                outputs, is_new = self.pieces.run(graph, [self.values[n] for n in sources])
+            place = _users_place()
+            if place is not None:
+                self.vain.note(place[0], is_new)
             self.computed += 1
             for node, output, own in zip(missing, outputs, graph.strides):
                 self.values[node] = stored(output, own)

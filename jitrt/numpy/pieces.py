@@ -31,6 +31,7 @@ class _Piece:
 
     cost: int
     spent: int = 0
+    has_come: bool = False
     compiled: Compiled | None = None
     is_plain: bool = False
 
@@ -42,20 +43,22 @@ class Pieces:
         self.programs = Programs(None)
         self._pieces: dict[tuple[Graph, tuple[Any, ...]], _Piece] = {}
 
-    def run(self, graph: Graph, values: list[Any]) -> list[Any]:
-        """The outputs of a graph for these inputs."""
-        compiled = self._program(graph, values)
+    def run(self, graph: Graph, values: list[Any]) -> tuple[list[Any], bool]:
+        """The outputs of a graph for these inputs, and whether it has not come before and is not compiled, either."""
+        piece = self._piece(graph, values)
+        compiled = self._program(piece, graph, values)
+        is_new = not piece.has_come and compiled is None
+        piece.has_come = True
         if compiled is not None:
             try:
-                return compiled.run(values)
+                return compiled.run(values), is_new
             except (FloatingPointRaised, Retrace):  # NumPy reports it
                 pass
             except Exception as error:
                 self._note(error)
-        return evaluate_once(graph.outputs, dict(zip(graph.inputs, values)))
+        return evaluate_once(graph.outputs, dict(zip(graph.inputs, values))), is_new
 
-    def _program(self, graph: Graph, values: list[Any]) -> Compiled | None:
-        """What computes the graph; None where NumPy is done before a compile would pay, or is expected to be faster."""
+    def _piece(self, graph: Graph, values: list[Any]) -> _Piece:
         strides = tuple([v.strides if isinstance(v, np.ndarray) else None for v in values])
         piece = self._pieces.get((graph, strides))
         if piece is None:
@@ -63,6 +66,10 @@ class Pieces:
                 self._pieces.pop(next(iter(self._pieces)))
             cost = numpy_time([graph]) + _INTERPRETED_NODE * len(graph.nodes()) + _INTERPRETED_PIECE
             piece = self._pieces[graph, strides] = _Piece(cost)
+        return piece
+
+    def _program(self, piece: _Piece, graph: Graph, values: list[Any]) -> Compiled | None:
+        """What computes the graph; None where NumPy is done before a compile would pay, or is expected to be faster."""
         if piece.compiled is None and not piece.is_plain:
             piece.spent += piece.cost
             if config.disabled() or (piece.spent < _WORTH_A_COMPILE and not config.strict()):

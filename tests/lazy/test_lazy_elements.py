@@ -8,6 +8,7 @@ from covering import few
 
 import jitrt.numpy
 from jitrt.numpy import calls
+from jitrt.numpy.pending import PENDING
 
 STATEMENTS = [
     "x[i, j] = {k}",
@@ -50,15 +51,17 @@ STATEMENTS = [
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(
-    ("limit", "is_standard"),
-    [(0, False), (6, False), (6, True)],
-    ids=["rows are large, too", "small rows", "small rows beside the standard's namespace"],
+    ("limit", "is_standard", "is_vain"),
+    [(0, False, False), (6, False, False), (6, True, False), (0, False, True), (6, False, True)],
+    ids=["large rows", "small rows", "rows of the standard's namespace", "in vain", "in vain, small"],
     indirect=["limit"],
 )
 @pytest.mark.parametrize("seed", few(range(60), 25))
-def test_elements_and_rows(seed, limit, is_standard, monkeypatch):
+def test_elements_and_rows(seed, limit, is_standard, is_vain, monkeypatch):
     monkeypatch.setattr(calls, "_keeps_parts", is_standard)
     rng = random.Random(seed)
+    if is_vain:
+        monkeypatch.setattr(PENDING, "is_vain", lambda: rng.random() < 0.6)
     worlds = []
     for np in (numpy, jitrt.numpy):
         x = np.array(numpy.arange(16.0).reshape(4, 4))
