@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -391,3 +392,18 @@ def test_floats_that_become_integers(form):
     for v in (2.0**64, 1e300, float("nan"), float("inf")):
         want = outcome(function, v)
         assert [outcome(fast, v), outcome(fast, v)] == [want, want], v
+
+
+@pytest.mark.parametrize("operator_", [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift])
+@pytest.mark.parametrize("integer", [operator.pos, abs, lambda b: b + 1, lambda b: b * 3])
+def test_integers_of_comparisons_in_operations_that_floats_do_not_have(operator_, integer):
+    """What an integer could be as a float was asked for where NumPy has no such operation: an internal error."""
+
+    @jitrt.jit
+    def f(x, i, limit):
+        return operator_(x, integer(i != limit)), operator_(x > 0, integer(i > limit))
+
+    for x in (np.arange(4), np.arange(4, dtype=np.uint8), np.bool_(True)):
+        for i, limit in ((3, 2.5), (2, 2.0), (-1, 4)):
+            for got, want in zip(f(x, i, limit), f.__wrapped__(x, i, limit)):
+                assert got.dtype == want.dtype and np.array_equal(got, want)

@@ -223,7 +223,8 @@ def operands(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> tuple[No
     others = [n.dtype for n in nodes if not n.type.weak]
     if not all(fits(trace, node, dtype) for node in symbols for dtype in others):
         return None
+    dtypes = loop_dtypes(ufunc, tuple(n.type for n in nodes))
+    if not all(t.kind in "fc" for n, t in zip(nodes, dtypes) if is_symbol(n)):
+        return nodes
     floats = tuple(as_float(n) if is_symbol(n) else n for n in nodes)
-    loops = [loop_dtypes(ufunc, tuple(n.type for n in found)) for found in (nodes, floats)]
-    exact = loops[0] == loops[1] and all(t.kind in "fc" for n, t in zip(nodes, loops[0]) if is_symbol(n))
-    return floats if exact else nodes
+    return floats if loop_dtypes(ufunc, tuple(n.type for n in floats)) == dtypes else nodes
