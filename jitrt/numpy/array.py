@@ -12,9 +12,9 @@ from .. import policy
 from ..ir import build as b
 from ..ir.node import Node
 from ..ir.types import ArrayType
-from . import calls
+from . import calls, direct
 from .calls import NUMBERS, eager, lazy, real, set_class
-from .elements import BASIC, FEW_LOOKS, PLAIN, get_item, set_item
+from .elements import BASIC, get_item, set_item
 from .memory import Memory
 from .parts import Part
 from .pending import KINDS, PENDING, NotLazy
@@ -302,7 +302,7 @@ class ndarray(metaclass=_Arrays):
         plain = self._plain
         if plain is None:
             memory: Memory = self._held  # type: ignore[assignment] # there is one, or the array is small
-            if memory.looks > FEW_LOOKS:  # in a loop: what follows is NumPy's work and as little more as can be
+            if memory.direct:  # in a loop: what follows is NumPy's work and as little more as can be
                 part = self._part
                 known = memory.value if part is None else memory.views.get(part)
                 kind = type(index)
@@ -324,7 +324,7 @@ class ndarray(metaclass=_Arrays):
         plain = self._plain
         if plain is None:
             memory: Memory = self._held  # type: ignore[assignment]
-            if memory.looks > FEW_LOOKS and type(value) in PLAIN and not PENDING.values:
+            if memory.direct and not PENDING.values:
                 kind, part = type(index), self._part
                 known = memory.value if part is None else memory.views.get(part)
                 if known is not None and (kind is tuple or kind is int or kind is slice):
@@ -467,6 +467,7 @@ def _set_imag(value: Any, imag: Any) -> None:
 
 
 set_class(ndarray, made_of, plain_of)
+direct.set_class(ndarray, PENDING.values)
 
 
 def compute(*arrays: Any) -> Any:

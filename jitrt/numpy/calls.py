@@ -17,6 +17,7 @@ from ..ir.ops.optable import METADATA, MUTATING, Kind, NotCovered
 from ..ir.ops.reductions import ONE_PASS
 from ..ir.ops.rows import NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ..values.kinds import mapped
+from . import direct
 from .memory import Memory
 from .parts import Itself, Part, known_of_function, of_function
 from .pending import KINDS, PENDING, NotLazy
@@ -100,18 +101,9 @@ def lazy(value: Any, scalars: bool = True, is_shared: bool = False, small: bool 
     return value
 
 
-_keeps_parts = False
-
-
-def keep_small_parts() -> None:
-    """Let parts of lazy arrays be lazy ones for good: programs for the array API standard want one namespace."""
-    global _keeps_parts
-    _keeps_parts = True
-
-
 def small_part(found: np.ndarray) -> Any:
     """A small part of a large array, in the same memory: NumPy's, with which a loop goes on without any delay."""
-    return _plain_of(found) if _keeps_parts else found
+    return _plain_of(found) if direct.keeps_parts else found
 
 
 def unless_small(made: Any) -> Any:

@@ -12,6 +12,7 @@ from ..frontend.storage import fit
 from ..ir import build as b
 from ..ir.node import Node
 from ..ir.ops.movement import encode_index
+from . import direct
 from .calls import FAILURES, NUMBERS, eager, is_lazy, lazy, real, small_part, store
 from .memory import Memory
 from .parts import Part, at, encoded
@@ -33,7 +34,7 @@ def _plain_index(index: Any) -> Any:
 
 
 _POSITIONS = frozenset({int, np.int64})
-FEW_LOOKS = 4
+_FEW_LOOKS = 4
 """Elements and small parts of an array that are looked for with care: who asks for more is in a loop."""
 BASIC = _POSITIONS | {slice, type(None), type(Ellipsis)}
 PLAIN = NUMBERS | {np.ndarray}
@@ -49,17 +50,23 @@ def _positions(index: Any) -> int:
     return len(index)
 
 
+def _note_look(memory: Memory) -> None:
+    memory.looks += 1
+    if memory.looks > _FEW_LOOKS and not memory.direct:
+        memory.direct = True
+        direct.install()
+
+
 def _known_part(array: ndarray, index: Any, positions: int) -> Any:
     """An element or a small part of an array that is known; None if it has to be a lazy view."""
     memory, part = array._memory, array._part
     value = PENDING.read(memory, part)
-    memory.looks += 1
-    is_loop = memory.looks > FEW_LOOKS
-    if is_loop and part is not None and part not in memory.views:
+    _note_look(memory)
+    if memory.direct and part is not None and part not in memory.views:
         memory.note_view(part, value)
     if positions >= value.ndim:
         return value[index]
-    if not is_loop:
+    if not memory.direct:
         return None
     found = value[index]
     if found.size < policy.SMALL_ARRAY and not PENDING.reads(found):
@@ -101,7 +108,7 @@ def set_item(array: ndarray, index: Any, value: Any) -> None:
         known = PENDING.read(memory, array._part)
         given = value._read() if is_lazy(value) and value._memory.node is None else value
         if type(known) is np.ndarray and (type(given) in PLAIN or isinstance(given, np.generic)):
-            memory.looks += 1
+            _note_look(memory)
             known[index] = given  # nothing is pending that could read it
             return
     with PENDING.lock:

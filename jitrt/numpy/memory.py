@@ -25,7 +25,7 @@ class Memory:
         What they will be, if they do not: one of the two is given.
     """
 
-    __slots__ = ("__weakref__", "inputs", "looks", "node", "piece", "root", "small_updates", "value", "views")
+    __slots__ = ("__weakref__", "direct", "inputs", "looks", "node", "piece", "root", "small_updates", "value", "views")
 
     def __init__(self, value: Any, node: Node | None = None):
         self.value = value
@@ -40,6 +40,8 @@ class Memory:
         """Assignments to small parts since the elements were known."""
         self.looks = 0
         """Elements and small parts that were asked for since the elements were known."""
+        self.direct = False
+        """Whether a loop looks into it, so that NumPy is asked at once."""
         self.views: dict[Part, np.ndarray] = _NONE
         """Parts that a loop looks into, each with one reference to this memory."""
 
@@ -50,7 +52,7 @@ class Memory:
 
     def pending(self, node: Node) -> None:
         """The elements will be those that a node gives."""
-        self.looks, self.views = 0, _NONE
+        self.looks, self.direct, self.views = 0, False, _NONE
         self.node, self.value = node, None
 
     def note_view(self, part: Part, view: np.ndarray) -> None:

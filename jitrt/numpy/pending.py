@@ -67,6 +67,8 @@ class Pending:
         self.pieces = Pieces()
         self.vain = InVain()
         self._reporting: Reporting | None = None
+        self.values: dict[Node, Any] = {}
+        """What inputs are; native code looks whether there are any, so that it is the same dict for good."""
         self.number = 0
         """How often the graph has been empty."""
         self.computed = 0
@@ -82,7 +84,7 @@ class Pending:
         self.operations = 0
         self._inputs = 0
         self._place: Any = None
-        self.values: dict[Node, Any] = {}
+        self.values.clear()
         self._memories: list[weakref.ref[Memory]] = []
         self._copies: dict[Any, tuple[np.ndarray, Node]] = {}
         self.orders = self._orders
@@ -245,7 +247,7 @@ class Pending:
             return False
         if value.type.size * _SHARE < whole.size:
             memory.small_updates += 1
-            if memory.node is None or memory.small_updates > _SMALL_UPDATES:
+            if memory.node is None or memory.small_updates > _SMALL_UPDATES or _is_filled(memory.node):
                 return False
         old = self.of_part(memory, None)
         key = "assign", old, part, value, self.orders
@@ -360,7 +362,8 @@ class Pending:
         roots = [m.node for m in pending if m.node is not None]
         needed = {a for n in topological_order(roots, self.values) for a in (n, *n.args)} | set(roots)
         # Arrays that exist become inputs anew, under other numbers.
-        self.values = {n: v for n, v in self.values.items() if n in needed}
+        for node in [n for n in self.values if n not in needed]:
+            del self.values[node]
         self._copies = {}
         self.number += 1
 
@@ -371,6 +374,13 @@ class Pending:
                 return None
             graph, sources = self._graph((memory.node,))
             return self.pieces.programs.compile(graph, [self.values[n] for n in sources])
+
+
+def _is_filled(node: Node) -> bool:
+    """Whether a node gives an array of one number, as of `zeros_like`, which NumPy has at once."""
+    while len(node.args) == 1:
+        node = node.args[0]
+    return not node.args and node.op.name == "constant"
 
 
 def _copied(array: np.ndarray) -> np.ndarray:

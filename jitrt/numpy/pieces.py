@@ -21,6 +21,7 @@ from ..runtime.frames import Retrace
 _log = logging.getLogger("jitrt.trace")
 
 _WORTH_A_COMPILE = 2 * 10**10  # picoseconds of NumPy's, in all calls of a piece
+_RECENT = 64  # runs of pieces: one that comes again later is no part of a loop that will come to a compile soon
 _INTERPRETED_NODE = 5 * 10**6  # what Python spends on a node beside NumPy
 _INTERPRETED_PIECE = 50 * 10**6  # what it spends on a piece, and what NumPy's folds take beyond their traffic
 
@@ -31,7 +32,8 @@ class _Piece:
 
     cost: int
     spent: int = 0
-    has_come: bool = False
+    number: int = -_RECENT
+    """Of the run in which it came last."""
     compiled: Compiled | None = None
     is_plain: bool = False
 
@@ -41,14 +43,16 @@ class Pieces:
 
     def __init__(self) -> None:
         self.programs = Programs(None)
+        self._runs = 0
         self._pieces: dict[tuple[Graph, tuple[Any, ...]], _Piece] = {}
 
     def run(self, graph: Graph, values: list[Any]) -> tuple[list[Any], bool]:
-        """The outputs of a graph for these inputs, and whether it has not come before and is not compiled, either."""
+        """The outputs of a graph for these inputs, and whether it has not come lately and is not compiled, either."""
         piece = self._piece(graph, values)
         compiled = self._program(piece, graph, values)
-        is_new = not piece.has_come and compiled is None
-        piece.has_come = True
+        self._runs += 1
+        is_new = compiled is None and self._runs - piece.number > _RECENT
+        piece.number = self._runs
         if compiled is not None:
             try:
                 return compiled.run(values), is_new

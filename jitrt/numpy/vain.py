@@ -8,18 +8,30 @@ from __future__ import annotations
 
 from types import CodeType
 
-_IN_VAIN = 32  # new pieces in a row: a loop with so many looks in a turn records each of them once, too
-_UNTIL_TRIED = 2048  # operations that NumPy computes at once until the code is tried again
-_WHEN_TRIED = 24  # new pieces in a row that it begins with then
-_MOST = 1024
+from ..base.frozen import record
+
+_IN_VAIN = 16  # new pieces in a row
+_WHEN_TRIED = 64  # the same where it is tried again: a loop may have so many looks in a turn
+_UNTIL_TRIED = 2048  # operations that NumPy computes at once until then; twice as many each further time
+_MOST_DOUBLED, _MOST = 6, 1024
+
+
+@record
+class _Code:
+    """What is known of a function's code, which is found by its identity: equality of code takes long."""
+
+    code: CodeType
+    new: int = 0
+    """Pieces in a row that had not come lately."""
+    times: int = 0
+    """How often it has been found to record in vain."""
 
 
 class InVain:
     """What is known of the code that looks at values."""
 
     def __init__(self) -> None:
-        self._new: dict[int, tuple[CodeType, int]] = {}
-        """Pieces in a row that had not come before, by the identity of the code; equality of code takes long."""
+        self._codes: dict[int, _Code] = {}
         self.left: dict[int, int] = {}
         """Of code that records in vain: how many operations NumPy computes at once."""
 
@@ -27,25 +39,24 @@ class InVain:
         """Note that `code` has looked at a piece."""
         key = id(code)
         if not is_new:
-            self._new.pop(key, None)
+            self._codes.pop(key, None)
             return
-        if len(self._new) >= _MOST:
-            self._new.clear()
+        if len(self._codes) >= _MOST:
+            self._codes.clear()
             self.left.clear()
-        count = self._new.get(key, (code, 0))[1] + 1
-        self._new[key] = code, count
-        if count >= _IN_VAIN:
-            self.left[key] = _UNTIL_TRIED
+        known = self._codes.setdefault(key, _Code(code))
+        known.new += 1
+        if known.new >= (_WHEN_TRIED if known.times else _IN_VAIN):
+            self.left[key] = _UNTIL_TRIED << min(known.times, _MOST_DOUBLED)
+            known.new, known.times = 0, known.times + 1
 
     def holds(self, code: CodeType) -> bool:
         """Whether the next operation of `code` is better computed at once."""
-        key = id(code)
-        left = self.left.get(key)
+        left = self.left.get(id(code))
         if left is None:
             return False
         if left > 1:
-            self.left[key] = left - 1
+            self.left[id(code)] = left - 1
         else:
-            del self.left[key]
-            self._new[key] = code, _WHEN_TRIED
+            del self.left[id(code)]
         return True

@@ -172,6 +172,7 @@ def _native() -> dict[str, int]:
     names = ["jitrt_run", "jitrt_worker", *allocator.FUNCTIONS, "jitrt_release"]
     if offsets is not None:
         names += ["jitrt_call", "jitrt_share_loop", "jitrt_hash_of", "jitrt_errors", "jitrt_formulas", "jitrt_block"]
+        names += ["jitrt_elements", "jitrt_get_item", "jitrt_set_item"]
     return cache.load(_driver_text()) or _assembled(_driver_text(), names)
 
 
@@ -193,7 +194,7 @@ def driver_can_be_cached() -> bool:
 def _assembled(text: str, names: list[str]) -> dict[str, int]:
     """The native code that every process needs, which is in the disk cache from the first one on."""
     from ..codegen.compile import assemble_module
-    from ..kernels import block, driver, entry, sharedloops
+    from ..kernels import block, driver, elements, entry, sharedloops
 
     offsets = fields()
 
@@ -203,6 +204,7 @@ def _assembled(text: str, names: list[str]) -> dict[str, int]:
         if offsets is not None:
             entry.emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
             block.emit_block_call(module, run)
+            elements.emit_elements(module, offsets)
             sharedloops.emit_share_loop(module, module.get_global("jitrt_share"))
 
     return assemble_module(digest(text + fingerprint()), emit, {text: names})

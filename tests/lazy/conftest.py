@@ -3,6 +3,7 @@
 import pytest
 
 from jitrt import policy
+from jitrt.numpy import direct
 
 
 @pytest.fixture(autouse=True)
@@ -12,3 +13,4 @@ def limit(request, monkeypatch):
     if chosen is not None:
         monkeypatch.setattr(policy, "SMALL_ARRAY", chosen)
         monkeypatch.setattr(policy, "KNOWN_FOLD", chosen)
+    direct.renew()

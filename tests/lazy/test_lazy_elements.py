@@ -1,14 +1,19 @@
 """Loops over the elements and rows of lazy arrays, with writes and pending operations in between: as with NumPy."""
 
+import operator
 import random
+import sys
 
 import numpy
 import pytest
 from covering import few
 
+import jitrt
 import jitrt.numpy
-from jitrt.numpy import calls
+from jitrt.numpy import direct
 from jitrt.numpy.pending import PENDING
+from jitrt.runtime import threads
+from jitrt.runtime.objects import fields
 
 STATEMENTS = [
     "x[i, j] = {k}",
@@ -58,7 +63,8 @@ STATEMENTS = [
 )
 @pytest.mark.parametrize("seed", few(range(60), 25))
 def test_elements_and_rows(seed, limit, is_standard, is_vain, monkeypatch):
-    monkeypatch.setattr(calls, "_keeps_parts", is_standard)
+    monkeypatch.setattr(direct, "keeps_parts", is_standard)
+    direct.renew()
     rng = random.Random(seed)
     if is_vain:
         monkeypatch.setattr(PENDING, "is_vain", lambda: rng.random() < 0.6)
@@ -122,7 +128,8 @@ def test_small_parts_of_known_arrays_are_views_in_loops():
 @pytest.mark.parametrize("is_standard", [False, True])
 def test_small_parts_are_of_one_namespace_in_programs_for_the_standard(limit, is_standard, monkeypatch):
     """Elsewhere they are NumPy's own, with which loops are faster."""
-    monkeypatch.setattr(calls, "_keeps_parts", is_standard)
+    monkeypatch.setattr(direct, "keeps_parts", is_standard)
+    direct.renew()
     x = jitrt.numpy.zeros((300, 300))
     rows = [x[k] for k in range(40)]
     assert (type(rows[-1]) is numpy.ndarray) is not is_standard
@@ -144,3 +151,95 @@ def test_views_that_loops_look_into_are_no_copies(limit):
     assert later[2, 2] == 3.0 and x[602] == 50.0
     x += 1
     assert grid[3, 3] == 4.0 and grid[2, 2] == 51.0
+
+
+@pytest.mark.parametrize("limit", [None], indirect=True)
+def test_native_code_serves_elements_and_small_parts(limit):
+    """And hands over to Python what it does not know: other indices, values, numbers of arguments, and errors."""
+    if fields() is None:
+        pytest.skip("objects are not known here")
+    threads.native_address("jitrt_get_item")
+    x, y = jitrt.numpy.zeros((200, 300)), numpy.zeros((200, 300))
+    for k in range(10):
+        x[k, k], x[k] = k, x[k]  # a loop by now
+        y[k, k], y[k] = k, y[k]
+    assert type(vars(type(x))["__getitem__"]) is type(str.join)
+    for index in [(3, 4), (-1, slice(None)), (..., 3), (3, None, 4), slice(3, 9), ([1, 2], 3), (numpy.int64(3), 4),
+                  (slice(None), numpy.arange(3)), (True, 3), 199, numpy.array(5), y > 5, ()]:  # fmt: skip
+        for value in (2, 2.5, numpy.float32(3), True, [7], numpy.ones(1), numpy.array(3), "8", None, 1j, {}):
+            raised = []
+            for array in (x, y):
+                try:
+                    array[index] = value
+                    raised.append(None)
+                except (TypeError, ValueError) as error:
+                    raised.append((type(error), str(error)))
+            assert raised[0] == raised[1]
+        x[index] = y[index] = 3.0
+        x[index] = jitrt.asarray(numpy.ones(1)) * 4 if numpy.ndim(y[index]) else jitrt.numpy.asarray(4.0)
+        y[index] = 4.0
+        got, want = x[index], y[index]
+        assert numpy.asarray(got).dtype == want.dtype and numpy.array_equal(got, want)
+        assert isinstance(want, numpy.ndarray) or type(got) is type(want)
+    for wrong in (200, (0, 300), (0, 0, 0), "a", 1.0, (slice(1.5), 0)):
+        raised = []
+        for array in (x, y):
+            for attempt in (lambda a: a[wrong], lambda a: operator.setitem(a, wrong, 1)):  # noqa: B023
+                with pytest.raises((IndexError, TypeError)) as caught:
+                    attempt(array)
+                raised.append((type(caught.value), str(caught.value)))
+        assert raised[:2] == raised[2:]
+    with pytest.raises(ValueError, match="could not broadcast"):
+        x[3] = numpy.ones(7)
+    for call in (lambda: x.__getitem__(), lambda: x.__setitem__(1), lambda: type(x).__getitem__(x, 1, k=2)):
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(TypeError):
+        type(x).__getitem__(y, 1)
+    assert numpy.array_equal(x, y)
+
+
+@pytest.mark.parametrize("limit", [None], indirect=True)
+def test_an_index_that_writes_into_its_array(limit):
+    """What an index runs may give the array other elements: the ones that were asked for live on."""
+    x = jitrt.numpy.zeros((200, 300))
+    for k in range(10):
+        x[k, k] = k
+
+    class Index:
+        def __index__(self):
+            x[...] = jitrt.numpy.ones((200, 300)) + 1  # pending
+            return 3
+
+    for _ in range(3):
+        assert x[Index(), 3] in (2.0, 3.0)
+        assert x[3, Index() : 9].shape == (6,)
+        x[Index(), 5] = 9.0
+        assert x[4, 4] == 2.0
+
+
+@pytest.mark.parametrize("limit", [None], indirect=True)
+def test_references_to_elements_and_arrays_are_given_back(limit):
+    x = jitrt.numpy.zeros((200, 300))
+    row, value = numpy.ones(300), 0.5
+    for _ in range(10):
+        x[3, 4] = x[3, 5]
+    known = x._memory.value
+    counts = [sys.getrefcount(v) for v in (known, row, value, x, x._memory)]
+    for k in range(200):
+        x[k], x[k, 3], x[k, 1:-1]
+        x[k] = row
+        x[k, 4] = value
+        for wrong in (300, (0, 300)):
+            with pytest.raises(IndexError):
+                x[wrong]
+            with pytest.raises(IndexError):
+                x[wrong] = value
+    after = [sys.getrefcount(v) for v in (known, row, value, x, x._memory)]
+    assert all(abs(a - b) < 20 for a, b in zip(counts, after)), (counts, after)
+    before = sys.getrefcount(None)
+    for _ in range(20_000):
+        x[3, 4] = value
+    assert abs(sys.getrefcount(None) - before) < 10_000
+    del known
+    assert x._memory.is_private()

@@ -1,0 +1,66 @@
+"""Native code for elements and small parts of lazy arrays that loops look into; see `kernels.elements`."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from .. import policy
+from ..kernels.elements import ELEMENTS
+from ..runtime import threads
+from ..runtime.objects import address, fields, method, slot_offsets
+from .memory import Memory
+
+_words = np.zeros(len(ELEMENTS), np.int64)
+_class: Any = None
+_functions: tuple[Any, Any] = (None, None)
+_pending: dict[Any, Any] = {}
+_is_installed = False
+keeps_parts = False
+"""Whether small parts are lazy arrays, and not NumPy's."""
+
+
+def set_class(lazy: type, pending: dict[Any, Any]) -> None:
+    """Say what class lazy arrays are of, and what is not empty while something is pending."""
+    global _class, _functions, _pending
+    _class, _pending = lazy, pending
+    _functions = vars(lazy)["__getitem__"], vars(lazy)["__setitem__"]
+
+
+def keep_parts_lazy() -> None:
+    """Let small parts of lazy arrays be lazy ones for good: programs for the array API standard want one namespace."""
+    global keeps_parts
+    keeps_parts = True
+    renew()
+
+
+def renew() -> None:
+    """Tell native code which parts are small."""
+    _words[ELEMENTS.index("small")] = 0 if keeps_parts else policy.SMALL_ARRAY
+
+
+def install() -> None:
+    """Let native code serve elements and parts from now on, if this takes no compiling."""
+    global _is_installed
+    if _is_installed or fields() is None or not threads.driver_is_cached():
+        return
+    _is_installed = True
+    own, memory = slot_offsets(_class), slot_offsets(Memory)
+    if own is None or memory is None:
+        return
+    kinds = {"array": np.ndarray, "tuple": tuple, "int": int, "slice": slice}
+    values = {
+        "memory": own["_held"], "part": own["_part"], "true": id(True), "none": id(None), "pending": id(_pending),
+        "get": id(_functions[0]), "set": id(_functions[1]),
+    }  # fmt: skip
+    values |= {name: memory[name] for name in ("direct", "value", "views")}
+    for name, value in {**values, **{name: id(kind) for name, kind in kinds.items()}}.items():
+        _words[ELEMENTS.index(name)] = value
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(threads.native_address("jitrt_elements"))(address(_words))
+    _class.__getitem__ = method(_class, "__getitem__", threads.native_address("jitrt_get_item"))
+    _class.__setitem__ = method(_class, "__setitem__", threads.native_address("jitrt_set_item"))
+
+
+renew()
