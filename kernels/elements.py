@@ -6,9 +6,10 @@
     jitrt_get_item(self, args, nargs, names) -> object      METH_FASTCALL | METH_KEYWORDS methods of the class
     jitrt_set_item(self, args, nargs, names) -> object
 
-An object has a *memory*, which has an array, if it is `direct`, and views of it by parts. An index of integers and
-slices goes to the array, or to the view that is the object's part. All else is a call of a Python function with the
-same arguments, and so is a part of an array that is not small, or that something pending may read.
+An object has a *memory*, which has an array, if it is `direct`, and views of it by parts. An index goes to the array,
+or to the view that is the object's part, if its class is one that NumPy knows. All else is a call of a Python function
+with the same arguments, and so is a part of an array that is not small, or that something pending may read. What is
+gathered by other indices than integers and slices is no part, but a new array: a function makes an object of it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from .api import call_api
 from .guard import field
 from .words import I1, I32, I64, WORDS, Words, counted, defined, variable, word
 
+_BASIC = ("int", "slice", "int64", "none type", "ellipsis")  # classes of what chooses a part
 ELEMENTS = (
     # Offsets in bytes of slots: of an object, and of its memory.
     "memory", "part", "direct", "value", "views",
     # Addresses of objects and classes.
-    "true", "none", "array", "tuple", "int", "slice",
-    # The address of what is pending, a dict; the number of elements below which a part is small; the two functions.
-    "pending", "small", "get", "set",
+    "true", "none", "array", "tuple", "list", "int", "int64", "slice", "ellipsis", "none type",
+    # The address of what is pending, a dict; the number of elements below which a part is small; the functions.
+    "pending", "small", "get", "set", "gathered",
 )  # fmt: skip
 
 
@@ -69,6 +71,11 @@ class _Method:
         is_small = builder.icmp_signed("<", builder.load(size), self.table["small"])
         with builder.if_then(builder.and_(is_small, self._nothing_is_pending())):
             builder.ret(found)
+        is_gathered = builder.icmp_signed("==", self._is_basic(index), ir.Constant(I1, 0))
+        with builder.if_then(is_gathered):
+            made = call_api(builder, "PyObject_CallOneArg", self.table["gathered"], found)
+            call_api(builder, "Py_DecRef", found)
+            builder.ret(made)
         call_api(builder, "Py_DecRef", found)
         builder.branch(self.otherwise)
         self._finish("get")
@@ -95,10 +102,7 @@ class _Method:
     def _known(self, index: ir.Value) -> ir.Value:
         """The array whose element or part is asked for, if it is direct."""
         builder, table = self.builder, self.table
-        kind, is_basic = self._type(index), ir.Constant(I1, 0)
-        for name in ("tuple", "int", "slice"):
-            is_basic = builder.or_(is_basic, builder.icmp_signed("==", kind, table[name]))
-        self._require(is_basic)
+        self._require(self._is_one_of(index, ("int", "tuple", "slice", "list", "array")))
         memory, part = self._slot(self.self, "memory"), self._slot(self.self, "part")
         self._require(builder.icmp_signed("!=", memory, table["none"]))
         self._require(builder.icmp_signed("==", self._slot(memory, "direct"), table["true"]))
@@ -120,6 +124,25 @@ class _Method:
 
     def _type(self, value: ir.Value) -> ir.Value:
         return field(self.builder, value, self.fields["type"])
+
+    def _is_one_of(self, value: ir.Value, names: tuple[str, ...]) -> ir.Value:
+        kind, found = self._type(value), ir.Constant(I1, 0)
+        for name in names:
+            found = self.builder.or_(found, self.builder.icmp_signed("==", kind, self.table[name]))
+        return found
+
+    def _is_basic(self, index: ir.Value) -> ir.Value:
+        """Whether an index chooses a part, and does not gather elements."""
+        builder = self.builder
+        found = variable(builder)
+        builder.store(builder.zext(self._is_one_of(index, _BASIC), I64), found)
+        with builder.if_then(self._is_one_of(index, ("tuple",))):
+            builder.store(word(1), found)
+            with counted(builder, call_api(builder, "PyTuple_Size", index)) as k:
+                item = call_api(builder, "PyTuple_GetItem", index, k)
+                is_basic = builder.zext(self._is_one_of(item, _BASIC), I64)
+                builder.store(builder.and_(builder.load(found), is_basic), found)
+        return builder.icmp_signed("!=", builder.load(found), word(0))
 
     def _nothing_is_pending(self) -> ir.Value:
         return self.builder.icmp_signed("==", call_api(self.builder, "PyObject_Size", self.table["pending"]), word(0))

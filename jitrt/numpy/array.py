@@ -306,14 +306,14 @@ class ndarray(metaclass=_Arrays):
                 part = self._part
                 known = memory.value if part is None else memory.views.get(part)
                 kind = type(index)
-                if known is not None and (kind is tuple or kind is int or kind is slice):
+                if known is not None and kind in _INDICES:
                     found = known[index]
                     if type(found) is not _numpys:
                         return found
                     if found.size < policy.SMALL_ARRAY and not PENDING.values:
                         return calls.small_part(found)
-                    if kind is tuple and not BASIC.issuperset(map(type, index)):
-                        return lazy(found)
+                    if kind not in BASIC and not (kind is tuple and BASIC.issuperset(map(type, index))):
+                        return lazy(found)  # no part, but a new array
             return get_item(self, index)
         if type(index) is slice:
             return plain_of(plain[index])
@@ -327,7 +327,7 @@ class ndarray(metaclass=_Arrays):
             if memory.direct and not PENDING.values:
                 kind, part = type(index), self._part
                 known = memory.value if part is None else memory.views.get(part)
-                if known is not None and (kind is tuple or kind is int or kind is slice):
+                if known is not None and kind in _INDICES:
                     known[index] = value
                     return
             set_item(self, index, value)
@@ -456,6 +456,7 @@ def plain_of(value: np.ndarray) -> ndarray:
 
 _new: Any = object.__new__
 _numpys = np.ndarray
+_INDICES = frozenset({int, tuple, slice, list, np.ndarray})
 
 
 def _restored(value: Any) -> Any:
@@ -467,7 +468,7 @@ def _set_imag(value: Any, imag: Any) -> None:
 
 
 set_class(ndarray, made_of, plain_of)
-direct.set_class(ndarray, PENDING.values)
+direct.set_class(ndarray, PENDING.values, lazy)
 
 
 def compute(*arrays: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,18 @@ from .memory import Memory
 
 _words = np.zeros(len(ELEMENTS), np.int64)
 _class: Any = None
-_functions: tuple[Any, Any] = (None, None)
+_functions: tuple[Any, ...] = ()
 _pending: dict[Any, Any] = {}
 _is_installed = False
 keeps_parts = False
 """Whether small parts are lazy arrays, and not NumPy's."""
 
 
-def set_class(lazy: type, pending: dict[Any, Any]) -> None:
-    """Say what class lazy arrays are of, and what is not empty while something is pending."""
+def set_class(lazy: type, pending: dict[Any, Any], made: Callable[[np.ndarray], Any]) -> None:
+    """Say what class lazy arrays are of, what is not empty while something is pending, and what makes a lazy array."""
     global _class, _functions, _pending
     _class, _pending = lazy, pending
-    _functions = vars(lazy)["__getitem__"], vars(lazy)["__setitem__"]
+    _functions = vars(lazy)["__getitem__"], vars(lazy)["__setitem__"], made
 
 
 def keep_parts_lazy() -> None:
@@ -50,10 +51,13 @@ def install() -> None:
     own, memory = slot_offsets(_class), slot_offsets(Memory)
     if own is None or memory is None:
         return
-    kinds = {"array": np.ndarray, "tuple": tuple, "int": int, "slice": slice}
+    kinds = {
+        "array": np.ndarray, "tuple": tuple, "list": list, "int": int, "int64": np.int64, "slice": slice,
+        "ellipsis": type(...), "none type": type(None),
+    }  # fmt: skip
     values = {
         "memory": own["_held"], "part": own["_part"], "true": id(True), "none": id(None), "pending": id(_pending),
-        "get": id(_functions[0]), "set": id(_functions[1]),
+        "get": id(_functions[0]), "set": id(_functions[1]), "gathered": id(_functions[2]),
     }  # fmt: skip
     values |= {name: memory[name] for name in ("direct", "value", "views")}
     for name, value in {**values, **{name: id(kind) for name, kind in kinds.items()}}.items():

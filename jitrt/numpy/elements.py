@@ -15,7 +15,7 @@ from ..ir.ops.movement import encode_index
 from . import direct
 from .calls import FAILURES, NUMBERS, eager, is_lazy, lazy, real, small_part, store
 from .memory import Memory
-from .parts import Part, at, encoded
+from .parts import Part, at, encoded, is_copied_first
 from .pending import PENDING, NotLazy
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ def _assign(array: ndarray, index: Any, value: Any) -> None:
                 if memory.is_writable(part):
                     return  # the second half of ``x[i] += v``
                 raise NotLazy
-            cell = part.cell()
-            if cell.is_copied_in_order(given.seen(cell.content), part.seen(cell.content)):
+            if is_copied_first(part, given):
                 raise NotLazy
         PENDING.begin()
         node = fit(_element_or_array(value, array.dtype), array.dtype, target.shape)

@@ -56,6 +56,17 @@ class Part:
         return through(whole, self.region)
 
 
+def is_copied_first(target: Part, source: Part) -> bool:
+    """Whether NumPy copies a part of a memory before it assigns it to another part of the same memory."""
+    key = "copied", source
+    found = target.children.get(key, _unknown)
+    if found is _unknown:
+        cell = target.cell()
+        found = cell.is_copied_in_order(source.seen(cell.content), target.seen(cell.content))
+        _note(target, key, found)
+    return bool(found)
+
+
 class Itself:
     """What a function gives that returns its argument."""
 

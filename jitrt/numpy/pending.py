@@ -331,10 +331,10 @@ class Pending:
             graph, sources = self._graph(tuple(missing))
             assert self._reporting is not None
             with self._reporting.entered():
-                outputs, is_new = self.pieces.run(graph, [self.values[n] for n in sources])
+                outputs, is_vain = self.pieces.run(graph, [self.values[n] for n in sources])
             place = _users_place()
             if place is not None:
-                self.vain.note(place[0], is_new)
+                self.vain.note(place[0], is_vain)
             self.computed += 1
             for node, output, own in zip(missing, outputs, graph.strides):
                 self.values[node] = stored(output, own)

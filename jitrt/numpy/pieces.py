@@ -21,6 +21,7 @@ from ..runtime.frames import Retrace
 _log = logging.getLogger("jitrt.trace")
 
 _WORTH_A_COMPILE = 2 * 10**10  # picoseconds of NumPy's, in all calls of a piece
+_RECORDED_NODE = 4 * 10**6  # what Python spends on a node of a piece that is compiled
 _RECENT = 64  # runs of pieces: one that comes again later is no part of a loop that will come to a compile soon
 _INTERPRETED_NODE = 5 * 10**6  # what Python spends on a node beside NumPy
 _INTERPRETED_PIECE = 50 * 10**6  # what it spends on a piece, and what NumPy's folds take beyond their traffic
@@ -31,6 +32,8 @@ class _Piece:
     """What NumPy spends on a graph, what it has spent in all calls, and what computes the graph then."""
 
     cost: int
+    is_short: bool
+    """Whether NumPy takes less time for it than recording it does."""
     spent: int = 0
     number: int = -_RECENT
     """Of the run in which it came last."""
@@ -47,20 +50,23 @@ class Pieces:
         self._pieces: dict[tuple[Graph, tuple[Any, ...]], _Piece] = {}
 
     def run(self, graph: Graph, values: list[Any]) -> tuple[list[Any], bool]:
-        """The outputs of a graph for these inputs, and whether it has not come lately and is not compiled, either."""
+        """The outputs of a graph for these inputs, and whether nothing is gained.
+
+        That is so if NumPy takes less time for it than recording it, and if it has not come lately and is not compiled.
+        """
         piece = self._piece(graph, values)
         compiled = self._program(piece, graph, values)
         self._runs += 1
-        is_new = compiled is None and self._runs - piece.number > _RECENT
+        is_vain = piece.is_short or (compiled is None and self._runs - piece.number > _RECENT)
         piece.number = self._runs
         if compiled is not None:
             try:
-                return compiled.run(values), is_new
+                return compiled.run(values), is_vain
             except (FloatingPointRaised, Retrace):  # NumPy reports it
                 pass
             except Exception as error:
                 self._note(error)
-        return evaluate_once(graph.outputs, dict(zip(graph.inputs, values))), is_new
+        return evaluate_once(graph.outputs, dict(zip(graph.inputs, values))), is_vain
 
     def _piece(self, graph: Graph, values: list[Any]) -> _Piece:
         strides = tuple([v.strides if isinstance(v, np.ndarray) else None for v in values])
@@ -68,8 +74,9 @@ class Pieces:
         if piece is None:
             if len(self._pieces) >= policy.PROGRAMS:
                 self._pieces.pop(next(iter(self._pieces)))
-            cost = numpy_time([graph]) + _INTERPRETED_NODE * len(graph.nodes()) + _INTERPRETED_PIECE
-            piece = self._pieces[graph, strides] = _Piece(cost)
+            time, nodes = numpy_time([graph]), len(graph.nodes())
+            cost = time + _INTERPRETED_NODE * nodes + _INTERPRETED_PIECE
+            piece = self._pieces[graph, strides] = _Piece(cost, time < _RECORDED_NODE * nodes)
         return piece
 
     def _program(self, piece: _Piece, graph: Graph, values: list[Any]) -> Compiled | None:

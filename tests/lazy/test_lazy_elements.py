@@ -165,7 +165,8 @@ def test_native_code_serves_elements_and_small_parts(limit):
         y[k, k], y[k] = k, y[k]
     assert type(vars(type(x))["__getitem__"]) is type(str.join)
     for index in [(3, 4), (-1, slice(None)), (..., 3), (3, None, 4), slice(3, 9), ([1, 2], 3), (numpy.int64(3), 4),
-                  (slice(None), numpy.arange(3)), (True, 3), 199, numpy.array(5), y > 5, ()]:  # fmt: skip
+                  (slice(None), numpy.arange(3)), (True, 3), 199, numpy.array(5), y > 5, (), [], [3, 3],
+                  numpy.arange(200), ([0] * 200, slice(0, 200)), None, [True] * 200]:  # fmt: skip
         for value in (2, 2.5, numpy.float32(3), True, [7], numpy.ones(1), numpy.array(3), "8", None, 1j, {}):
             raised = []
             for array in (x, y):
