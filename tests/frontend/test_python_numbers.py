@@ -407,3 +407,30 @@ def test_integers_of_comparisons_in_operations_that_floats_do_not_have(operator_
         for i, limit in ((3, 2.5), (2, 2.0), (-1, 4)):
             for got, want in zip(f(x, i, limit), f.__wrapped__(x, i, limit)):
                 assert got.dtype == want.dtype and np.array_equal(got, want)
+
+
+NUMBERS = [
+    2.5,
+    0.5,
+    -2.0,
+    2,
+    True,
+    np.float64(2.5),
+    np.float32(2.5),
+    np.float16(0.5),
+    np.int64(2),
+    np.int8(3),
+    np.bool_(True),
+]
+
+
+@pytest.mark.parametrize("power", [lambda x, y: x**y, lambda x, y: (x * 1.0) ** y, lambda x, y: x ** (y * 1)])
+@pytest.mark.parametrize("base", NUMBERS)
+def test_powers_of_numbers_have_numpys_types(power, base):
+    """A float of Python's to the power of one of NumPy's with less precision was of double precision."""
+    fast = jitrt.jit(power)
+    with np.errstate(all="ignore"):
+        for exponent in NUMBERS:
+            want, got = power(base, exponent), fast(base, exponent)
+            assert type(got) is type(want), exponent
+            np.testing.assert_allclose(got, want, rtol=1e-6, err_msg=repr(exponent))

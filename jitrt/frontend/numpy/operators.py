@@ -144,8 +144,8 @@ def _may_be_half(exponent: Any) -> bool:
 
 def _power_of_scalar(x: Any, y: Any) -> Any:
     """``x**y`` of NumPy scalars, for which NumPy calls the power of the C library: it takes no root for 0.5."""
-    is_weak = type(y) is float or (isinstance(y, Operators) and y._is_weak())
-    return np.float_power(x, y).astype(x.dtype if is_weak else np.result_type(x.dtype, y.dtype))
+    dtype = np.result_type(*[0.0 if _is_number(v) else v.dtype for v in (x, y)])
+    return np.float_power(x, y).astype(dtype)
 
 
 def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any]) -> Node:
