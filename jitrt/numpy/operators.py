@@ -28,7 +28,11 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
     try:
         return record(ufunc, (x, y))
     except NotLazy:
-        return lazy(python(real(x), real(y)))
+        return lazy(python(_elements(x), _elements(y)))
+
+
+def _elements(value: Any) -> Any:
+    return value._read() if type(value) is ndarray else value if type(value) in NUMBERS else real(value)
 
 
 def _product(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
