@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +20,8 @@ _class: Any = None
 _functions: tuple[Any, ...] = ()
 _pending: dict[Any, Any] = {}
 _is_installed = False
-keeps_parts = False
-"""Whether small parts are lazy arrays, and not NumPy's."""
+keeps_parts = bool(os.environ.get("SCIPY_ARRAY_API"))
+"""Whether small parts are lazy arrays, and not NumPy's: SciPy refuses arrays of two namespaces if it looks at them."""
 
 
 def set_class(lazy: type, pending: dict[Any, Any], made: Callable[[np.ndarray], Any]) -> None:

@@ -268,6 +268,9 @@ def test_the_namespace_in_a_traced_function():
 
 
 SCIPY = """
+import jitrt.numpy
+large = jitrt.numpy.linspace(0, 1, 60_000).reshape(200, 300)
+rows = [large[k] for k in range(30)]  # before anything has asked for the namespace
 import numpy, scipy.ndimage, scipy.special, scipy.stats
 from jitrt.numpy import array_api as xp
 x = xp.asarray(numpy.random.default_rng(0).random((50, 4)))
@@ -286,6 +289,7 @@ calls = {
     "uniform_filter": lambda v, w, x: scipy.ndimage.uniform_filter(x, 3),
     "zoom": lambda v, w, x: scipy.ndimage.zoom(x, 2),
 }
+calls["rows of a large array"] = lambda v, w, x: scipy.stats.ttest_ind(rows[0], rows[-1]).pvalue
 for name, call in calls.items():
     found, wanted = call(v, w, x), call(*map(numpy.asarray, (v, w, x)))
     assert type(found) is xp.ndarray or numpy.ndim(found) == 0, (name, type(found))
