@@ -238,6 +238,8 @@ def built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwar
                 found = _views(build, func, args[0], args[1:], kwargs)
                 if found is not None:
                     return found
+            if PENDING.vain.left and PENDING.is_vain(largest(args)):
+                raise NotLazy
             PENDING.begin()
             entries: list[Any] = [func]
             operands: list[Node] = []
@@ -256,6 +258,11 @@ def built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwar
             return _arrays(recipe)
         except FAILURES:
             raise NotLazy from None
+
+
+def largest(operands: Iterable[Any]) -> int:
+    """The number of elements of the largest lazy array."""
+    return max([v.size for v in operands if type(v) is _array], default=0)
 
 
 def _views(build: Callable[..., Any], func: Callable[..., Any], array: ndarray, args: tuple, kwargs: Any) -> Any:

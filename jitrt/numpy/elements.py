@@ -71,7 +71,7 @@ def _known_part(array: ndarray, index: Any, positions: int) -> Any:
     found = value[index]
     if found.size < policy.SMALL_ARRAY and not PENDING.reads(found):
         return small_part(found)
-    return lazy(found, is_shared=True) if PENDING.is_vain() else None
+    return lazy(found, is_shared=True) if PENDING.is_vain(found.size) else None
 
 
 def _part(array: ndarray) -> Part:

@@ -112,12 +112,12 @@ class Pending:
             self.compute()
             self.operations, self._place = 1, _users_place()
 
-    def is_vain(self) -> bool:
-        """Whether what the user's code records has never come again."""
+    def is_vain(self, size: int = 0) -> bool:
+        """Whether the user's code gains nothing by recording an operation on so many elements."""
         if not self.vain.left:
             return False
         place = _users_place()
-        return place is not None and self.vain.holds(place[0])
+        return place is not None and self.vain.holds(place[0], size)
 
     def input(self, value: Any) -> Node:
         """Another input of the graph."""

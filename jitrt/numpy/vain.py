@@ -14,6 +14,7 @@ from ..base.frozen import record
 _IN_VAIN = 16  # pieces in a row that gain nothing
 _WHEN_TRIED = 64  # the same where code is tried again: a loop may have so many looks in a turn
 _UNTIL_TRIED = 2048  # operations that NumPy computes at once until then; twice as many each further time
+_ELEMENTS = 1 << 15  # for which an operation counts once more: the larger the arrays, the more there is to gain
 _MOST_DOUBLED, _MOST = 6, 1024
 
 
@@ -51,13 +52,14 @@ class InVain:
             self.left[key] = _UNTIL_TRIED << min(known.times, _MOST_DOUBLED)
             known.pieces, known.times = 0, known.times + 1
 
-    def holds(self, code: CodeType) -> bool:
-        """Whether the next operation of `code` is better computed at once."""
+    def holds(self, code: CodeType, size: int) -> bool:
+        """Whether the next operation of `code`, on so many elements, is better computed at once."""
         left = self.left.get(id(code))
         if left is None:
             return False
-        if left > 1:
-            self.left[id(code)] = left - 1
+        left -= 1 + size // _ELEMENTS
+        if left > 0:
+            self.left[id(code)] = left
         else:
             del self.left[id(code)]
         return True

@@ -67,7 +67,7 @@ def test_elements_and_rows(seed, limit, is_standard, is_vain, monkeypatch):
     direct.renew()
     rng = random.Random(seed)
     if is_vain:
-        monkeypatch.setattr(PENDING, "is_vain", lambda: rng.random() < 0.6)
+        monkeypatch.setattr(PENDING, "is_vain", lambda size=0: rng.random() < 0.6)
     worlds = []
     for np in (numpy, jitrt.numpy):
         x = np.array(numpy.arange(16.0).reshape(4, 4))

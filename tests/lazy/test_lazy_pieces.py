@@ -136,3 +136,17 @@ def test_what_gains_nothing_is_not_recorded(monkeypatch):
     for _ in range(20):
         numpy.testing.assert_array_equal(reduced(np, np.array(values)), want)
     assert PENDING.computed - before < 600
+
+
+def test_large_arrays_are_soon_recorded_again(monkeypatch):
+    """Where a function has looked at many values of arrays that are hardly large, and then goes on with large ones."""
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    x, y = np.array(ELEMENTS), np.array(ELEMENTS.repeat(20))
+    for _ in range(40):
+        assert float((x * 2)[0]) == ELEMENTS[0] * 2
+    before, turns = PENDING.computed, 0
+    while PENDING.computed == before:
+        y = y * 0.5
+        float(y[0])
+        turns += 1
+        assert turns < 200
