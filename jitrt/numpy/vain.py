@@ -12,7 +12,7 @@ from types import CodeType
 from ..base.frozen import record
 
 _IN_VAIN = 16  # pieces in a row that gain nothing
-_WHEN_TRIED = 64  # the same where code is tried again: a loop may have so many looks in a turn
+_WHEN_TRIED = 32  # the same where code is tried again: a loop may have so many looks in a turn
 _UNTIL_TRIED = 2048  # operations that NumPy computes at once until then; twice as many each further time
 _ELEMENTS = 1 << 15  # for which an operation counts once more: the larger the arrays, the more there is to gain
 _MOST_DOUBLED, _MOST = 6, 1024
