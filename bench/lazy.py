@@ -54,7 +54,23 @@ def until_steady(np: ModuleType, x: Any, y: Any) -> Any:
     return float(root.sum())
 
 
-PIPELINES = (arithmetic, mathematics, standardised, diffusion, until_steady)
+def elements(np: ModuleType, x: Any, y: Any) -> Any:
+    """A recurrence, element by element."""
+    u = np.array(x)
+    for i in range(1, min(u.size, 1000)):
+        u[i] = 0.5 * u[i - 1] + y[i]
+    return float(u[-1])
+
+
+def rows(np: ModuleType, x: Any, y: Any) -> Any:
+    """A recurrence along short rows."""
+    u, v = np.array(x).reshape(-1, 50), y.reshape(-1, 50)
+    for i in range(1, min(len(u), 500)):
+        u[i, 1:] += 0.5 * u[i - 1, :-1] * v[i, 1:]
+    return float(u[-1, -1])
+
+
+PIPELINES = (arithmetic, mathematics, standardised, diffusion, until_steady, elements, rows)
 
 
 def fastest(*calls: Callable[[], Any]) -> list[float]:
