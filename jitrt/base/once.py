@@ -43,6 +43,11 @@ class once(Generic[T]):
                     self._values.append(self._function())
         return self._values[0]
 
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a value."""
+        return bool(self._values)
+
     def renew_lock(self) -> None:
         """After a fork: a thread that the child does not have may have held the lock."""
         self._lock = threading.RLock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from ..runtime import threads
 from ..runtime.objects import address, fields, method, slot_offsets
 from .memory import Memory
 
+_log = logging.getLogger("jitrt.trace")
 _words = np.zeros(len(ELEMENTS), np.int64)
 _class: Any = None
 _functions: tuple[Any, ...] = ()
@@ -49,6 +51,13 @@ def install() -> None:
     if _is_installed or fields() is None or not threads.driver_is_cached():
         return
     _is_installed = True
+    try:
+        _install()
+    except Exception as error:
+        _log.info("Python code serves elements of lazy arrays (%s: %s)", type(error).__name__, error)
+
+
+def _install() -> None:
     own, memory = slot_offsets(_class), slot_offsets(Memory)
     if own is None or memory is None:
         return
@@ -63,9 +72,10 @@ def install() -> None:
     values |= {name: memory[name] for name in ("direct", "value", "views")}
     for name, value in {**values, **{name: id(kind) for name, kind in kinds.items()}}.items():
         _words[ELEMENTS.index(name)] = value
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(threads.native_address("jitrt_elements"))(address(_words))
-    _class.__getitem__ = method(_class, "__getitem__", threads.native_address("jitrt_get_item"))
-    _class.__setitem__ = method(_class, "__setitem__", threads.native_address("jitrt_set_item"))
+    names = ("jitrt_elements", "jitrt_get_item", "jitrt_set_item")
+    tell, get, set_ = map(threads.native_address, names)
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(tell)(address(_words))
+    _class.__getitem__, _class.__setitem__ = method(_class, "__getitem__", get), method(_class, "__setitem__", set_)
 
 
 renew()

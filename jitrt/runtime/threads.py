@@ -182,8 +182,8 @@ def _driver_text() -> str:
 
 
 def driver_is_cached() -> bool:
-    """Whether the disk cache has the driver, so that nothing has to be compiled for it."""
-    return cache.has(_driver_text())
+    """Whether this process or the disk cache has the driver, so that nothing has to be compiled for it."""
+    return _native.is_made or cache.has(_driver_text())
 
 
 def driver_can_be_cached() -> bool:

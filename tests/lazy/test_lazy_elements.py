@@ -244,3 +244,23 @@ def test_references_to_elements_and_arrays_are_given_back(limit):
     assert abs(sys.getrefcount(None) - before) < 10_000
     del known
     assert x._memory.is_private()
+
+
+@pytest.mark.parametrize("limit", [None], indirect=True)
+def test_python_serves_elements_where_native_code_cannot_be_had(limit, monkeypatch):
+    def failing(name):
+        raise OSError("no memory that may be executed")
+
+    monkeypatch.setattr(direct, "_is_installed", False)
+    monkeypatch.setattr(direct.threads, "driver_is_cached", lambda: True)
+    monkeypatch.setattr(direct.threads, "native_address", failing)
+    kind = type(jitrt.numpy.zeros((200, 300)))
+    for name, function in zip(("__getitem__", "__setitem__"), direct._functions):
+        monkeypatch.setattr(kind, name, function)
+    x, y = jitrt.numpy.zeros((200, 300)), numpy.zeros((200, 300))
+    for k in range(20):
+        for array in (x, y):
+            array[k, k] = k + array[k, 3]
+            array[k + 1] += array[k, ::-1]
+            array[[1, 2], k] = array[2:4, k + 1]
+    assert numpy.array_equal(x, y) and type(x[3]) is numpy.ndarray
