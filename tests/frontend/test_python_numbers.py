@@ -434,3 +434,22 @@ def test_powers_of_numbers_have_numpys_types(power, base):
             want, got = power(base, exponent), fast(base, exponent)
             assert type(got) is type(want), exponent
             np.testing.assert_allclose(got, want, rtol=1e-6, err_msg=repr(exponent))
+
+
+@pytest.mark.parametrize("operator_", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow])
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_complex_numbers_in_front_of_numpys_floats_are_pythons(operator_, is_constant):
+    """An np.float64 is a float, so Python computes: beside an array of less precision the result counts for nothing."""
+
+    def plain(c, s, x):
+        c = 2 + 1j if is_constant else c
+        left, right, total = operator_(c, s), operator_(s, c), operator_(c, x.sum(dtype=np.float64))
+        return left, right, total, left * x, right * x, total * x, operator_(c, np.float64(0.5)) * x
+
+    fast = jitrt.jit(plain)
+    for s in (np.float64(1.5), np.float32(1.5), np.complex128(1.5), 1.5, np.int64(2)):
+        for x in (np.ones(3, np.float32), np.ones((2, 2), np.float16)):
+            for _ in range(2):
+                for got, want in zip(fast(2 + 1j, s, x), plain(2 + 1j, s, x)):
+                    assert type(got) is type(want) and np.asarray(got).dtype == np.asarray(want).dtype
+                    np.testing.assert_allclose(got, want, rtol=1e-3)

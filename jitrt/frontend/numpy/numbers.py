@@ -141,6 +141,11 @@ def part(name: str, x: Node) -> Node:
     return Node(OPS[name], (x,), (), ArrayType(_FLOAT, (), weak=True))
 
 
+def as_python_float(x: Node) -> Node:
+    """A float64 scalar of NumPy's as a float of Python's."""
+    return _as(x, _FLOAT)
+
+
 def _as(x: Node, dtype: np.dtype) -> Node:
     return Node(CAST, (x,), b.params(dtype=dtype), ArrayType(dtype, (), weak=True))
 

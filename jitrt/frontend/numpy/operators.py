@@ -21,7 +21,7 @@ from ...values.masked import Masked
 from ..python.classes import name_of
 from ..python.userline import user_line
 from ..rolling.loopnumber import LoopNumber
-from .numbers import operation, unary
+from .numbers import as_python_float, operation, unary
 from .overflow import OVERFLOWING, note_overflow
 
 # Python's operators that turn an integer into a float if the other number is one.
@@ -37,6 +37,8 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
         x, y = (v.operand(w, python) if type(v) is LoopNumber else v for v, w in ((x, y), (y, x)))
     x_is_number, y_is_number = _is_number(x), _is_number(y)
     tracer = x if isinstance(x, Operators) else y
+    if x_is_number and not y_is_number and _is_float64(y) and _is_complex(x):
+        y, y_is_number = _python_float(y), True
     if isinstance(x, Masked) or isinstance(y, Masked):
         return _with_masked(ufunc, tracer)
     if x_is_number and y_is_number:
@@ -146,6 +148,21 @@ def _power_of_scalar(x: Any, y: Any) -> Any:
     """``x**y`` of NumPy scalars, for which NumPy calls the power of the C library: it takes no root for 0.5."""
     dtype = np.result_type(*[0.0 if _is_number(v) else v.dtype for v in (x, y)])
     return np.float_power(x, y).astype(dtype)
+
+
+def _is_float64(value: Any) -> bool:
+    if isinstance(value, Operators):
+        return bool(value._scalar) and value.dtype == np.float64
+    return type(value) is np.float64
+
+
+def _is_complex(number: Any) -> bool:
+    return type(number) is complex or (isinstance(number, Operators) and number.dtype.kind == "c")
+
+
+def _python_float(value: Any) -> Any:
+    """One of NumPy's, which is a float of Python's, too: behind a complex number, Python computes with it."""
+    return value._new(as_python_float(value._node)) if isinstance(value, Operators) else float(value)
 
 
 def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any]) -> Node:
