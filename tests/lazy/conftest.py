@@ -5,12 +5,14 @@ import pytest
 from jitrt import policy
 from jitrt.numpy import direct
 from jitrt.numpy.pending import PENDING
+from jitrt.numpy.vain import InVain
 
 
 @pytest.fixture(autouse=True)
 def limit(request, monkeypatch):
     """Elements below which NumPy computes at once; `None` for the ordinary number."""
     chosen = getattr(request, "param", 0)
+    monkeypatch.setattr(PENDING, "vain", InVain())
     if chosen is not None:
         monkeypatch.setattr(policy, "SMALL_ARRAY", chosen)
         monkeypatch.setattr(policy, "KNOWN_FOLD", chosen)
