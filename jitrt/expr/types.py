@@ -6,6 +6,7 @@ What is open is tried out: where all that fits gives one answer, that is the typ
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ _OPEN_EXTENTS = (1, 2, 3, 4, 8, 6, 0, 1_000_000_007)  # the last, so that no sli
 _OPEN_RANKS = (0, 1, 2, 5)
 _MOST_TRIALS = 60
 _MOST_PROBED = 1 << 20  # elements of arrays that NumPy is asked about
+_LEAST_EXTENT = 8  # below, extents stay as they are where NumPy is asked with small matrices
+_OF_VALUES = re.compile("[Ss]ingular|converge|positive definite")  # errors that others of the same shape do not raise
 _OPEN_DTYPES = tuple(map(np.dtype, (np.float64, np.int64, np.bool_, np.float32, np.complex128)))
 
 
@@ -203,8 +206,38 @@ def _result(operation: Operation, template: Template, operands: Sequence[Any]) -
     except (ControlException, NotCovered):  # values are asked for, and not known
         if isinstance(operation.apply, np.ufunc):
             return _of_ufunc(operation.apply, operands)
+        if getattr(operation.apply, "__module__", None) == "numpy.linalg":
+            _check_matrices(operation, template, operands)
         rule = RULES.get(operation.apply)
         return UNKNOWN if rule is None else _of_step(rule, operation.apply, template, operands)
+
+
+def _check_matrices(operation: Operation, template: Template, operands: Sequence[Any]) -> None:
+    """Raise what NumPy does if matrices of these shapes do not fit; it is asked with small ones, mostly identities."""
+    extents = _small_extents(operands)
+    small = [
+        small_array(ArrayType(v.dtype, tuple(extents[n] for n in v.shape), v.weak), None, max(extents.values()))
+        if isinstance(v, ArrayType)
+        else v
+        for v in operands
+    ]
+    if operation.name.startswith("np.linalg.tensor") and any(k != n for n, k in extents.items()):
+        return  # their products tell
+    args, kwargs = filled(template, small)
+    try:
+        with np.errstate(all="ignore"):
+            operation.compute(args, kwargs)
+    except np.linalg.LinAlgError as error:
+        if _OF_VALUES.search(str(error)) is None:
+            raise
+
+
+def _small_extents(operands: Sequence[Any]) -> dict[int, int]:
+    """For the extents of types among `operands` small ones, which are equal where they are; literals keep theirs."""
+    known = {*range(_LEAST_EXTENT), *(n for v in operands if not isinstance(v, ArrayType) for n in np.shape(v))}
+    others = {n for v in operands if isinstance(v, ArrayType) for n in v.shape} - known
+    free = (n for n in itertools.count(_LEAST_EXTENT) if n not in known)
+    return {n: n for n in known} | dict(zip(sorted(others), free))
 
 
 def _of_step(rule: Rule, function: Any, template: Template, operands: Sequence[Any]) -> Known | Tuple:

@@ -101,6 +101,16 @@ def test_types_are_inferred_as_far_as_the_leaves_say(build, reference):
         lambda x, y: np.where(x > 0, x.T, x),
         lambda x, y: np.transpose(x, (0, 1, 2)),
         lambda x, y: np.stack([x, x.T]),
+        lambda x, y: np.linalg.inv(x),
+        lambda x, y: np.linalg.det(x),
+        lambda x, y: np.linalg.eig(x),
+        lambda x, y: np.linalg.matrix_power(x, 2),
+        lambda x, y: np.linalg.solve(x, y),
+        lambda x, y: np.linalg.solve(np.eye(3), x),
+        lambda x, y: np.linalg.lstsq(x, y),
+        lambda x, y: np.linalg.norm(x, axis=2),
+        lambda x, y: np.linalg.tensorsolve(x, y),
+        lambda x, y: np.linalg.tensorinv(x),
     ],
 )
 def test_what_cannot_fit_raises_numpys_error_at_the_line_that_builds_it(build):
@@ -109,6 +119,31 @@ def test_what_cannot_fit_raises_numpys_error_at_the_line_that_builds_it(build):
     with pytest.raises(type(expected.value)) as found:
         build(X, Y)
     assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        np.linalg.inv,
+        np.linalg.cholesky,
+        np.linalg.eig,
+        np.linalg.cond,
+        lambda x: np.linalg.solve(x, x[0]),
+        lambda x: np.linalg.lstsq(x, np.ones((400, 2))),
+        lambda x: np.linalg.tensorsolve(x.reshape(20, 20, 400), np.ones((20, 20))),
+        lambda x: np.linalg.multi_dot([x, x, x]),
+        lambda x: np.linalg.matrix_rank(x),
+    ],
+)
+def test_what_fits_raises_nothing_whatever_its_values(build):
+    build(expr.leaf("x", "f8", shape=(400, 400)))
+    build(expr.leaf("x", "f8", ndim=2))
+    build(expr.leaf("x"))
+
+
+def test_large_matrices_have_to_be_square_too():
+    with pytest.raises(np.linalg.LinAlgError, match="square"):
+        np.linalg.inv(expr.leaf("x", "f8", shape=(400, 500)))
 
 
 def test_leaves_and_nodes():

@@ -55,8 +55,8 @@ class Rule:
 RULES: dict[Callable[..., Any], Rule] = {}
 
 
-def small_array(type_: ArrayType, strides: Sequence[int] | None) -> Any:
-    """An array with axes in the order of `strides`, of two elements at most along each, or a number.
+def small_array(type_: ArrayType, strides: Sequence[int] | None, most: int = SMALL) -> Any:
+    """An array with axes in the order of `strides`, of two elements or `most` along each, or a number.
 
     Matrices are identities, which have inverses and roots, and vectors are sorted.
 
@@ -67,7 +67,7 @@ def small_array(type_: ArrayType, strides: Sequence[int] | None) -> Any:
     """
     if type_.weak:
         return type_.dtype.type(1).item()
-    shape = [SMALL if is_extent(n) else min(n, SMALL) for n in type_.shape]
+    shape = [most if is_extent(n) else min(n, most) for n in type_.shape]
     axes = range(len(shape)) if strides is None else sorted(range(len(shape)), key=lambda k: -abs(strides[k]))
     made = np.empty([shape[k] for k in axes], type_.dtype).transpose(np.argsort(list(axes)))
     values: Any = np.eye(shape[-2], shape[-1]) if len(shape) > 1 else np.arange(1, 1 + math.prod(shape)).reshape(shape)
