@@ -24,7 +24,7 @@ from .ir.extents import is_extent
 from .ir.node import Graph, Node
 from .ir.ops.contractions import RESULT
 from .ir.ops.optable import INPUT, Kind
-from .ir.worthwhile import Amount, is_worthwhile
+from .ir.worthwhile import Amount, is_worthwhile, turns_of
 from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
 from .passes.prepare import prepare
@@ -33,7 +33,7 @@ from .runtime.hosts import NO_HOSTS
 from .runtime.mayraise import may_raise, not_computed
 from .runtime.program import UNLIMITED, Details, Program
 from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, addresses
-from .schedule.control import Block, CheckCall, Tools, schedule
+from .schedule.control import Block, BranchCall, CheckCall, LoopCall, Tools, schedule
 from .schedule.layout import Layouts
 from .schedule.legalise import decoded
 from .schedule.nest import KernelCall
@@ -133,12 +133,13 @@ def lower(
     own |= {graph.inputs[k]: given for k, given in strides.items()}
     prepared = with_counts(stages[-1][1])
     # What NumPy executes for certain may be too much already; scheduling takes the longest of all.
-    _check_worthwhile(graph, [n for n in prepared.nodes() if n.op.kind is Kind.HOST and n.op is not RESULT])
+    hosts = [n for n in prepared.nodes() if n.op.kind is Kind.HOST and n.op is not RESULT]
+    _check_worthwhile(graph, Amount(0, 0, tuple(hosts)))
     block = _scheduled(prepared, own)
     operations.keep_answers()
     stages.append(("legalise", block.graph))
     clock.enters("memory")
-    _check_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])
+    _check_worthwhile(graph, _amount(block.steps))
     scalars = [node for node in block.graph.inputs if node not in own]
     nodes = block.graph.inputs
     final = {nodes[k]: block.graph.outputs[output] for k, output in written.items()}
@@ -172,13 +173,22 @@ def with_counts(graph: Graph) -> Graph:
     return replaced(graph, inputs=(*graph.inputs, *counts)) if counts else graph
 
 
-def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:
+def _amount(steps: Sequence[object]) -> Amount:
+    """What steps amount to; of those inside of loops and choices, the kernels."""
     kernels = [s for s in steps if isinstance(s, KernelCall)]
-    hosts = tuple(s for s in steps if isinstance(s, Node))
-    amount = Amount(len(kernels), sum(s.work for s in kernels), hosts)
+    found = Amount(len(kernels), sum(s.work for s in kernels), tuple(s for s in steps if isinstance(s, Node)))
+    for step in steps:
+        if isinstance(step, (LoopCall, BranchCall)):
+            turns = turns_of(step.what if isinstance(step, LoopCall) else None)
+            for inner in map(_amount, (block.steps for block in step.blocks())):
+                found += Amount(turns * inner.kernels, turns * inner.additions, ())
+    return found
+
+
+def _check_worthwhile(graph: Graph, amount: Amount) -> None:
     if not (config.strict() or is_worthwhile(graph, amount)):
-        done = ", ".join(dict.fromkeys(map(host_name, hosts)))
-        most = f"NumPy does most of it ({done}), and " if hosts else ""
+        done = ", ".join(dict.fromkeys(map(host_name, amount.hosts)))
+        most = f"NumPy does most of it ({done}), and " if amount.hosts else ""
         raise NotWorthwhile(f"{most}the arrays are too small to gain from compiling the rest")
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from ..base.frozen import frozen
+from .control import Loop, bodies
 from .extents import estimate
 from .node import Graph, Node
 from .ops.contractions import CALL, DOT, MATMUL
@@ -46,6 +47,7 @@ _COMPILED_NODE = 1_000_000_000  # what it takes to compile an operation of a loo
 _FEW_NODES = 2_000  # for which nobody waits longer than two seconds
 _SEGMENTS = 4  # that may each take their part of it
 _CALLS = 100  # that may be waited for
+_TURNS = 16  # of a loop that values end
 _LOOK = 2_000_000  # at a value for which nothing is computed first
 _SEGMENT_CALL = 4_000_000  # what Python spends on a segment: a program, and a look at a value behind it
 
@@ -226,6 +228,8 @@ def _numpy_time(node: Node, typed: Callable[[ArrayType], ArrayType] = lambda typ
     own, *given = (typed(n.type) for n in (node, *node.args))
     if node.op.kind is Kind.UPDATE:
         return _NUMPY_CALL + _traffic_time(2 * given[1].nbytes)
+    if node.op.kind is Kind.CONTROL:
+        return turns_of(node.kwargs.get("loop")) * sum(_numpy_time(n, typed) for g in bodies(node) for n in g.nodes())
     if node.op in (MATMUL, DOT) and own.dtype == np.float16:
         return _NUMPY_CALL + _HALF_PRODUCT * own.size * given[0].shape[-1]
     if node.op.kind not in (Kind.ELEMENTWISE, Kind.COMPOUND, Kind.ASSEMBLE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER):
@@ -240,6 +244,11 @@ def _numpy_time(node: Node, typed: Callable[[ArrayType], ArrayType] = lambda typ
     has_rows = node.op.kind in (Kind.REDUCTION, Kind.COMPOUND) and own.ndim > 0
     rows = _rows(given[0], own) if has_rows else 0
     return _NUMPY_CALL + _traffic_time(traffic) + function + _NUMPY_ROW * rows
+
+
+def turns_of(loop: Loop | None) -> int:
+    """How many iterations are expected of a loop; 1 of what is none."""
+    return 1 if loop is None else _TURNS if loop.count is None else loop.count
 
 
 def _is_simple(node: Node) -> bool:

@@ -74,6 +74,18 @@ def test_loops_over_time_write_once():
     assert not jitrt.jit(steps).explain(np.arange(1e5), np.ones(100_000)).plain_reason
 
 
+def test_loops_count_as_often_as_they_run():
+    def relaxed(x):
+        for _ in range(40):
+            x = np.sin(x) * 0.5 + 1.0
+        return np.sort(x)
+
+    x = np.linspace(0.0, 1.0, 10_000)
+    fast = jitrt.jit(relaxed)
+    assert not fast.explain(x).plain_reason
+    np.testing.assert_allclose(fast(x), relaxed(x), rtol=1e-14)
+
+
 def views(x):
     first = x[1:]
     return first, first, x[:-1] * 2.0
