@@ -12,6 +12,7 @@ from ..ir.aliasing import is_lent
 from ..ir.node import Graph, Node
 from ..ir.rewrite import USERS_RULES, rewrite
 from . import fastmath, lower, products, simplify
+from .branches import with_branches
 from .constants import fold_constants
 from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
 from .parts import split_assemblies
@@ -25,6 +26,12 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
     """
     given = graph.outputs
     graph = drop_harmless(graph)
+    branched, count = (graph, 0) if "one_branch" in config.rules_off() else with_branches(graph)
+    if count:
+        if fired is not None:
+            fired["one_branch"] += count
+        graph = branched
+        yield "branches", graph
     control = has_control(graph)
     if control:
         graph = drop_unused(graph)
