@@ -200,7 +200,10 @@ def _widened(x: np.ndarray) -> np.ndarray:
 def _as_constant(node: Node, value: np.ndarray) -> Node:
     array = np.asarray(value)
     if array.dtype.char == _WIDE.get(node.dtype.char):
-        array = array.astype(node.dtype)
+        try:
+            array = array.astype(node.dtype)
+        except FloatingPointError:  # which NumPy may be asked to report
+            return node
     if (array.dtype, array.shape) != (node.dtype, node.shape):  # an operation whose type NumPy does not give
         return node
     return b.constant(array[()] if array.ndim == 0 else np.ascontiguousarray(array))
