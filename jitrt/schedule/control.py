@@ -208,10 +208,12 @@ def schedule(
     groups = fuse(legal, tools.has_kernel)
     if sum(group.host is None for group in groups) > 1:
         from .sharing import share_loops  # to import these takes as long as to schedule a single nest
+        from .siblings import join_siblings
         from .windows import slide
 
         groups = slide(groups, legal, layouts, tools.is_inlined)
         groups = share_loops(groups, legal, layouts, tools.is_inlined)
+        groups = join_siblings(groups, legal, layouts, tools.is_inlined)
     results: dict[Node, dict[int, Node]] = {}
     for node in legal.nodes():
         if _is_of_control(node):
