@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from .. import loops
 from .calls import Operation, register
 from .parse import parse
-from .program import function_of
+from .program import function_of, of_rows
 from .tree import Expression, leaf, literal
 
 _depth: ContextVar[int] = ContextVar("depth of conds that are built", default=0)
@@ -57,18 +59,33 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
 
 _functions: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
 """The functions that texts are, of values of these names."""
+_of_columns: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
+"""The same of columns."""
 
 
 def _prepare(names: Sequence[str], then: str, otherwise: str) -> None:
     for text in (then, otherwise):
         key = text, tuple(names)
         if key not in _functions:
-            body = parse(text)
-            assert isinstance(body, Expression)
-            _functions[key] = _placed(function_of(body), [names.index(str(n.name)) for n in body.leaves])
+            _functions[key] = _placed(_parsed(text), names)
 
 
-def _placed(function: Callable[..., Any], places: Sequence[int]) -> Callable[..., Any]:
+def _prepare_columns(names: Sequence[str], then: str, otherwise: str) -> None:
+    _prepare(names, then, otherwise)
+    for text in (then, otherwise):
+        key = text, tuple(names)
+        if key not in _of_columns:
+            _of_columns[key] = _placed(of_rows(_parsed(text)), names)
+
+
+def _parsed(text: str) -> Expression:
+    body = parse(text)
+    assert isinstance(body, Expression)
+    return body
+
+
+def _placed(body: Expression, names: Sequence[str]) -> Callable[..., Any]:
+    function, places = function_of(body), [names.index(str(n.name)) for n in body.leaves]
     return lambda *values: function(*[values[k] for k in places])
 
 
@@ -77,4 +94,21 @@ def _choose(condition: Any, *values: Any, names: Sequence[str], then: str, other
     return loops.cond(condition, _functions[then, key], _functions[otherwise, key], *values)
 
 
-_COND = register(Operation("cond", _choose, prepare=_prepare))
+def _choose_rows(condition: Any, *values: Any, names: Sequence[str], then: str, otherwise: str) -> Any:
+    """The one for the rows that it is chosen for, and the other for the others."""
+    key = tuple(names)
+    if np.ndim(condition) == 0:
+        return loops.cond(condition, _of_columns[then, key], _of_columns[otherwise, key], *values)
+    chosen = condition != 0
+    given = [
+        function(*[v if np.ndim(v) == 0 else v[rows] for v in values])
+        for function, rows in ((_of_columns[then, key], chosen), (_of_columns[otherwise, key], ~chosen))
+    ]
+    found = np.empty(len(chosen), np.result_type(*given))
+    found[chosen] = given[0]
+    found[~chosen] = given[1]
+    return found
+
+
+_ROWS = register(Operation("cond_of_rows", _choose_rows, prepare=_prepare_columns))
+_COND = register(Operation("cond", _choose, prepare=_prepare, columns=_ROWS))

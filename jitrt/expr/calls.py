@@ -42,6 +42,8 @@ class Operation:
     parameters : tuple of str
     prepare : callable, optional
         Takes the keyword arguments of a call before that is compiled.
+    columns : Operation, optional
+        Of operations on scalars that are not elementwise, what they are of each row of columns.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Operation:
     body: Expression | None = None
     parameters: tuple[str, ...] = ()
     prepare: Callable[..., None] | None = None
+    columns: Operation | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The expression that applies it; what is no expression among the operands is a literal."""

@@ -212,7 +212,7 @@ class Program(ServedFunction):
         if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
             raise ValueError("columns have one dimension, and the same length")
         if self._of_rows is None:
-            self._of_rows = Program(_of_rows(self.outputs), {}, None, None)
+            self._of_rows = Program(of_rows(self.outputs), {}, None, None)
         result, shape = self._of_rows(*values), next(iter(shapes), ())
         return _columns(_with_masks(self.outputs, result), shape)
 
@@ -367,17 +367,26 @@ def function_of(outputs: Any) -> Callable[..., Any]:
     return _function(outputs, {})[0]
 
 
-def _of_rows(outputs: Any) -> Any:
-    """A program of scalars as one of columns."""
+def of_rows(outputs: Any) -> Any:
+    """A program of scalars as one of columns.
+
+    Raises
+    ------
+    ValueError
+        If it is no program of scalars.
+    """
     roots = _listed(outputs)
     lowered = expanded_all(roots)
     for node in nodes_of([lowered[r] for r in roots]):
         of_elements = isinstance(node.operation.apply, np.ufunc) or node.operation.name in ("np.where", "np.clip")
+        of_elements |= node.operation.columns is not None
         of_elements |= node.operation is GETITEM and node.template.args[1:] == (Nested("tuple", ()),)
         if not (of_elements or is_source(node.operation) or node.operation is NAMED) or node.ndim not in (0, None):
             raise ValueError(f"{node!r} is no operation on scalars, so rows cannot be computed at once")
 
     def column(node: Expression) -> Expression | None:
+        if node.operation.columns is not None:
+            return Expression(node.operation.columns, node.operands, node.template)
         return leaf(str(node.name), node.dtype) if node.operation is LEAF else None
 
     made = rebuilt([lowered[r] for r in roots], column)

@@ -93,3 +93,35 @@ def test_types_that_differ_are_left_to_python():
     e = expr.cond(c > 0, lambda v: v + 1, lambda v: v.sum(), x)
     assert expr.evaluate(e, x=np.arange(3), c=1).tolist() == [1, 2, 3]
     assert expr.evaluate(e, x=np.arange(3), c=-1) == 3
+
+
+def test_rows_take_one_or_the_other():
+    a, b, c = (expr.leaf(name, "f8", ndim=0) for name in "abc")
+    d = expr.name(b * b - 4.0 * a * c, "d")
+    root = expr.cond(
+        d >= 0,
+        lambda a, b, d: (-b + np.sqrt(d)) / (2.0 * a),
+        lambda a, b, d: expr.cond(d < -1, lambda d: np.log(-d), lambda d: 0.5, d),
+        *(a, b, d),
+    )
+    program = expr.compile({"root": root, "d": d})
+    columns = dict(zip("abc", np.random.default_rng(3).normal(size=(3, 50))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # neither root nor logarithm is taken of other rows
+        for given in (columns, columns | {"b": 0.3}, {n: v[:1] for n, v in columns.items()}, columns):
+            found, length = program.rows(given), len(given["a"])
+            for k in range(length):
+                one = program.run({n: v if np.ndim(v) == 0 else v[k] for n, v in given.items()})
+                assert (found["root"][k], found["d"][k]) == (one["root"], one["d"])
+    assert program.rows(a=np.zeros(0), b=np.zeros(0), c=np.zeros(0))["root"].shape == (0,)
+
+
+def test_rows_of_a_choice_for_all_and_of_what_is_no_choice_of_scalars():
+    x, limit = expr.leaf("x", "f8", ndim=0), expr.leaf("limit", "f8", ndim=0)
+    chosen = expr.compile(expr.cond(limit > 0, lambda x: x + 1, lambda x: x * 3, x))
+    for given in (1.0, -1.0):
+        np.testing.assert_array_equal(
+            chosen.rows(x=np.arange(3.0), limit=given), [chosen(x=v, limit=given) for v in np.arange(3.0)]
+        )
+    with pytest.raises(ValueError, match="no operation on scalars"):
+        expr.compile(expr.cond(limit > 0, lambda x: np.sum(x), lambda x: x * 3, x)).rows(x=np.ones(3), limit=1.0)
