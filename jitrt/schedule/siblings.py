@@ -46,9 +46,8 @@ def join_siblings(groups: list[Group], graph: Graph, layouts: Layouts, inlined: 
     joined = set()
     for group in maps:
         for fold in folds:
-            common = [
-                n for n in fold.loads & group.loads if n.shape
-            ]  # asked first: what is learnt of sizes binds the program to them
+            # Asked first: what is learnt of sizes binds the program to them.
+            common = [n for n in fold.loads & group.loads if n.shape]
             if not common or why_apart(fold, group) or not any(n.type.size > 1 for n in common):
                 continue
             (order, cost), (other, _) = (_loops(g, layouts, inlined) for g in (group, fold))
