@@ -10,7 +10,19 @@ import numpy as np
 from ...ir.integers import Poly
 from ...values.functions import MISSING
 from . import arrays as a
-from . import composites, containers, forced, lists, objects, references, scalars, sharing, specialmethods, subscripts
+from . import (
+    composites,
+    containers,
+    forced,
+    lists,
+    maskedassignments,
+    objects,
+    references,
+    scalars,
+    sharing,
+    specialmethods,
+    subscripts,
+)  # fmt: skip
 from .calls import is_iterator
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
@@ -46,6 +58,8 @@ class Assignments(Comprehensions):
         self.expression(s.value)
 
     def do_Assign(self, s: ast.Assign) -> None:
+        if maskedassignments.assigned(self, s):
+            return
         is_named = isinstance(s.value, ast.Name) or all(isinstance(t, ast.Name) for t in s.targets)
         if any(map(self._is_part_of_list, s.targets)) and is_iterator(s.value):
             value = self.drawn(s.value)
@@ -171,6 +185,8 @@ class Assignments(Comprehensions):
         return list(value)
 
     def do_AugAssign(self, s: ast.AugAssign) -> None:
+        if maskedassignments.assigned(self, s):
+            return
         op = OPERATORS[type(s.op)]
         if isinstance(s.target, ast.Name):
             old = self.named(ast.Name(s.target.id, ast.Load(), lineno=s.lineno, col_offset=s.col_offset))

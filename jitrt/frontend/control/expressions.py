@@ -73,7 +73,7 @@ _COMPARED = {
     ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal", ast.Eq: "equal",
     ast.NotEq: "not_equal",
 }  # fmt: skip
-_UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
 _MOST_SUPPOSED = 4  # rounds of staging
 _PACKAGES = ("numpy", "scipy", "math")  # whose functions are known
 _ONE_OBJECT = (bool, type, enum.Enum, np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
@@ -296,7 +296,7 @@ class Expressions:
         if isinstance(e.op, ast.Not):
             return scalars.truth_value(scalars.negation(self.r, self.condition(e.operand)))
         value = self.expression(e.operand)
-        op = _UNARY[type(e.op)]
+        op = UNARY[type(e.op)]
         if objects.is_object(value):
             return specialmethods.unary(self, op, value, e)
         if isinstance(value, Complex):
