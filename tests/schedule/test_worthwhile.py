@@ -62,6 +62,17 @@ def test_what_is_copied_to_an_argument_has_to_pay():
     np.testing.assert_array_equal(x, wanted)
 
 
+def test_what_a_mask_chooses_is_worth_a_copy():
+    def fade(x, y):
+        m = x > 0
+        x[m] = x[m] * y[m] + 1
+        return x
+
+    fast = jitrt.jit(fade)
+    for n in (100, 40_000, 400_000):
+        assert not fast.explain(np.ones(n), np.ones(n)).plain_reason
+
+
 def test_copying_a_few_elements_is_cheaper_than_calls():
     assert not jitrt.jit(relax).explain(np.arange(9.0), np.ones(9)).plain_reason
 
