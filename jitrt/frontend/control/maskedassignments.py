@@ -18,6 +18,7 @@ import numpy as np
 from . import arrays as a
 from . import scalars
 from .expressions import OPERATORS, UNARY
+from .subscripts import where_true
 from .values import BOOL, Array, NotStaged, is_number
 
 _NUMBERS = (bool, int, float, complex)
@@ -75,7 +76,7 @@ def _record(where: Any, array: Array, mask: Array, read: list[Array], e: ast.exp
         with r.when(mask.element(indices)):
             a.store(r, array, indices, a.assigned(r, value, array.dtype, indices))
 
-    a.nest(r, mask.shape, body)
+    where_true(r, mask, body)
     for key in pending:  # of the elements that are chosen, all are computed
         r.pending.pop(key, None)
 

@@ -337,13 +337,13 @@ def compress(r: Recorder, array: Array, mask: Array) -> Array:
     if array.view is None:  # what is not chosen may raise, too
         a.nest(r, mask.shape, body)
     else:
-        _where_true(r, mask, body)
+        where_true(r, mask, body)
     count = r.get(position, INT)
     r.facts.bound(count, [0], [mask.size])
     return a.in_memory(r, replaced(made.memory, whole=False), array.dtype, (Poly.name(count), *rest))
 
 
-def _where_true(r: Recorder, mask: Array, body: Callable[[tuple[Poly, ...]], None]) -> None:
+def where_true(r: Recorder, mask: Array, body: Callable[[tuple[Poly, ...]], None]) -> None:
     """Loops over a mask that may leave out what is false: eight elements of a row at once, where it lies in memory."""
     view, (*rows, extent) = mask.view, mask.shape
     if rows or view is None or view.strides != (ONE,):
