@@ -38,12 +38,12 @@ _numbers = itertools.count(1)
 def bind(symbols: Iterable[str]) -> bool:
     """Define those of `symbols` that stand for such functions; whether all of them could be defined."""
     symbols = list(symbols)
-    found = [library.bind(symbols) for library in (_random, _host, _blas, libm)]
+    found = [library.bind(symbols) for library in (_random, _host, _blas, _order, libm)]
     return all(found)
 
 
 def symbol(name: str) -> str | None:
-    """The name, if this process has such a function of BLAS."""
+    """The name, if this process has such a function, which is then defined."""
     return name if bind([name]) else None
 
 

@@ -23,8 +23,9 @@ from ..frontend.control.generated import NO_DEFAULT
 from ..frontend.control.outside import is_source
 from ..frontend.control.stage import Staged, sizes_tell
 from ..frontend.python.captures import Capture
-from ..ir.loops import Compute, statements_within
+from ..ir.loops import Compute, External, statements_within
 from ..ir.ops.optable import OPS
+from ..kernels import external
 from ..values.functions import MISSING, underlying
 from ..values.keys import layout_key
 from .verdicts import text_of
@@ -34,6 +35,7 @@ _UNREADABLE = (pickle.PickleError, AttributeError, ImportError, TypeError, Value
 _SCALARS = ("numpy._core.multiarray", "numpy.core.multiarray")
 _BUILTINS = (bool, int, float, complex, str, tuple, list, dict, set, frozenset)
 _PACKAGE = __name__.partition(".")[0]
+_BOUND = ("blas.", "libm.", "order.", "random.")
 _LIBRARIES = frozenset({"builtins", "cmath", "collections", "functools", "itertools", "math", "numpy", "operator"})
 _MARKS = {id(MISSING): "nothing", id(NO_DEFAULT): "no default"}
 Place = tuple[Any, ...]
@@ -91,7 +93,7 @@ def load_staged(name: str, function: Callable[..., Any], args: Sequence[Any]) ->
     if isinstance(found, tuple):  # the numbers of arguments whose values matter
         text = _with_values(text, [args[k] for k in found])
         found = _read(text)
-    if not isinstance(found, _Kept):
+    if not isinstance(found, _Kept) or not external.bind(_symbols(found.staged)):
         return None
     try:
         captures = _Outsides(found.outside, function).captures()
@@ -107,6 +109,8 @@ def keep_staged(name: str, function: Callable[..., Any], args: Sequence[Any], st
     known = dict(staged.known)
     if staged.steps or any(op.emit for op in computed) or not all(type(v) in _PLAIN for v in known.values()):
         return
+    if not all(symbol.startswith(_BOUND) for symbol in _symbols(staged)):
+        return
     captures = [*staged.captured, *staged.arrays, *staged.modules]
     bare = replaced(staged, captured=(), arrays=(), modules=())
     try:
@@ -120,6 +124,11 @@ def keep_staged(name: str, function: Callable[..., Any], args: Sequence[Any], st
         cache.store_bytes(text, "staged", pickle.dumps(tuple(known), 5))
         text = _with_values(text, list(known.values()))
     cache.store_bytes(text, "staged", data)
+
+
+def _symbols(staged: Staged) -> list[str]:
+    """The functions outside that a procedure calls; staging defines them, where this process has them."""
+    return [s.symbol for s in statements_within(staged.procedure.body) if isinstance(s, External)]
 
 
 def _text(name: str, args: Sequence[Any]) -> str:

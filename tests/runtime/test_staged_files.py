@@ -2,6 +2,9 @@
 
 import linecache
 import math
+import os
+import subprocess
+import sys
 import types
 
 import numpy as np
@@ -161,3 +164,41 @@ def test_files_are_deleted_with_the_others(staged, tmp_path):
     assert any(path.endswith(".staged") for path, _, _ in cachefiles.files())
     cachefiles.clean(0)
     assert not list(tmp_path.rglob("*.staged"))
+
+
+OUTSIDE = """
+import numpy as np
+import jitrt
+
+def rows(x, n):
+    total = 0.0
+    for k in range(n):
+        ordered = np.sort(x[k])
+        places = np.argsort(x[k], kind="stable")
+        total += ordered[3] + x[k, places[-1]] + (x @ x[k])[0] + (x[:, :40] @ x[:40]).sum() + np.sin(ordered[k])
+    return total
+
+def drawn(rng, n):
+    total = 0.0
+    for k in range(n):
+        total += rng.normal() + rng.random() * rng.integers(5)
+    return total
+
+x = np.random.default_rng(1).random((200, 200))
+for function, args in ((rows, (x, 60)), (drawn, (None, 500))):
+    fast = jitrt.jit(function)
+    for _ in range(3):
+        one, other = ([np.random.default_rng(3) if a is None else a for a in args] for _ in range(2))
+        want = function(*other)
+        assert abs(fast(*one) - want) < 1e-9 * abs(want)
+"""
+
+
+def test_functions_outside_in_other_processes(tmp_path):
+    """What staging defines, a process has to define that does not stage."""
+    script = tmp_path / "program.py"
+    script.write_text(OUTSIDE)
+    for strict in ("1", "0", "1", "0"):
+        environment = os.environ | {"JITRT_CACHE_DIR": str(tmp_path / "cache"), "JITRT_STRICT": strict}
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment)
+        assert (done.returncode, done.stderr) == (0, "")
