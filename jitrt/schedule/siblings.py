@@ -29,16 +29,7 @@ _MOST_GROUPS = 32  # that are compared with each other
 def join_siblings(groups: list[Group], graph: Graph, layouts: Layouts, inlined: Callable[[Node], bool]) -> list[Group]:
     """`groups` with maps computed by folds over the same loops that read the same array.
 
-    Parameters
-    ----------
-    groups : list of Group
-        In an order in which they can run.
-    graph : Graph
-        The legalised graph.
-    layouts : Layouts
-        Where stored nodes lie.
-    inlined : callable
-        Whether a node is computed where it is used unless it is stored.
+    Parameters as for `sharing.share_loops`.
     """
     plain = [g for g in groups if _is_plain(g)]
     folds = [g for g in plain if g.kind[1]][:_MOST_GROUPS]

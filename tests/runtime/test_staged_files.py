@@ -12,7 +12,7 @@ import pytest
 
 import jitrt
 from jitrt.codegen import cache, cachefiles
-from jitrt.runtime import stagedfiles, stagedfunction
+from jitrt.runtime import stagedfiles
 
 TEXT = """
 import math as m
@@ -56,17 +56,6 @@ def function_of(**parts):
     return scope["f"]
 
 
-@pytest.fixture
-def staged(monkeypatch, tmp_path):
-    """Which functions are staged, with a disk cache that is empty at first."""
-    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
-    found, stage = [], stagedfunction.stage
-    monkeypatch.setattr(
-        stagedfunction, "stage", lambda function, *rest: found.append(function) or stage(function, *rest)
-    )
-    return found
-
-
 def check(function, *args):
     """A new jit function gives what the plain one gives, with and without what is on the disk."""
     copies = [[a.copy() if isinstance(a, np.ndarray) else a for a in args] for _ in range(2)]
@@ -76,32 +65,32 @@ def check(function, *args):
         np.testing.assert_array_equal(one, other)
 
 
-def test_another_process_does_not_stage(staged):
+def test_another_process_does_not_stage(tried):
     for size in (5, 9):
         check(function_of(), np.arange(float(size)))
-    assert len(staged) == 1
+    assert len(tried) == 1
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_is_read_from_outside(staged, change):
+def test_what_is_read_from_outside(tried, change):
     check(function_of(), np.arange(5.0))
     check(function_of(**{change: CHANGES[change]}), np.arange(5.0))
-    assert len(staged) == 2
+    assert len(tried) == 2
     check(function_of(), np.arange(5.0))
     check(function_of(**{change: CHANGES[change]}), np.arange(5.0))
-    assert len(staged) <= 4
+    assert len(tried) <= 4
 
 
-def test_values_and_kinds_of_arguments(staged):
+def test_values_and_kinds_of_arguments(tried):
     calls = [(np.arange(5.0), 4), (np.arange(5.0), 4.5), (np.arange(5), 4), (np.arange(10.0)[::2], 4)]
     calls += [(np.arange(5.0), 4, False), (np.arange(5.0), -0.0), (np.arange(5.0), 7)]
     for _ in range(2):
         for args in calls:
             check(function_of(), *args)
-    assert len(staged) <= len(calls)
+    assert len(tried) <= len(calls)
 
 
-def test_a_name_that_another_module_has(staged):
+def test_a_name_that_another_module_has(tried):
     def roots(x):
         for k in range(len(x)):
             x[k] = library.sqrt(x[k]) + library.floor(2.5)
@@ -111,10 +100,10 @@ def test_a_name_that_another_module_has(staged):
     for library_now in (math, np, math, other):
         function = types.FunctionType(roots.__code__, {"library": library_now}, "roots")
         check(function, np.arange(1.0, 5.0))
-    assert len(staged) >= 3
+    assert len(tried) >= 3
 
 
-def test_a_name_that_hides_one_of_pythons(staged):
+def test_a_name_that_hides_one_of_pythons(tried):
     def absolute(x):
         for k in range(len(x)):
             x[k] = abs(x[k])
@@ -124,11 +113,11 @@ def test_a_name_that_hides_one_of_pythons(staged):
         check(types.FunctionType(absolute.__code__, {"np": np, **scope}, "absolute"), np.arange(-2.5, 5.0))
 
 
-def test_later_changes_are_noticed(staged):
+def test_later_changes_are_noticed(tried):
     check(function_of(), np.arange(5.0))
     function = function_of()
     fast = jitrt.jit(function)
-    assert fast(np.arange(5.0)) == function(np.arange(5.0)) and len(staged) == 1
+    assert fast(np.arange(5.0)) == function(np.arange(5.0)) and len(tried) == 1
     function.__globals__["FACTOR"] = 7.0
     function.__globals__["TABLE"][1] = 8.0
     assert fast(np.arange(5.0)) == function(np.arange(5.0))
@@ -136,7 +125,7 @@ def test_later_changes_are_noticed(staged):
     assert fast(np.arange(5.0)) == function(np.arange(5.0))
 
 
-def test_what_other_processes_cannot_find_is_not_kept(staged, monkeypatch):
+def test_what_other_processes_cannot_find_is_not_kept(tried, monkeypatch):
     kept = []
     monkeypatch.setattr(stagedfiles.cache, "store_bytes", lambda *args: kept.append(args))
 
@@ -153,13 +142,13 @@ def test_what_other_processes_cannot_find_is_not_kept(staged, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x80\x05.", b"cos\nsystem\n(S'false'\ntR."])
-def test_files_that_are_no_staged_functions(staged, monkeypatch, damage):
+def test_files_that_are_no_staged_functions(tried, monkeypatch, damage):
     monkeypatch.setattr(cache, "load_bytes", lambda text, kind: damage)
     check(function_of(), np.arange(5.0))
-    assert len(staged) == 1
+    assert len(tried) == 1
 
 
-def test_files_are_deleted_with_the_others(staged, tmp_path):
+def test_files_are_deleted_with_the_others(tried, tmp_path):
     check(function_of(), np.arange(5.0))
     assert any(path.endswith(".staged") for path, _, _ in cachefiles.files())
     cachefiles.clean(0)

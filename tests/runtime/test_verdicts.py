@@ -11,7 +11,7 @@ import pytest
 
 import jitrt
 from jitrt.codegen import cachefiles
-from jitrt.runtime import loopengine, stagedfunction, verdicts
+from jitrt.runtime import loopengine, verdicts
 from jitrt.runtime.stagedloops import LoopEngine
 from jitrt.runtime.verdicts import keep_verdict, verdict
 
@@ -35,17 +35,6 @@ def scope_of(**parts):
     scope = {"np": np}
     exec(compile(text, "<verdicts>", "exec"), scope)
     return scope
-
-
-@pytest.fixture
-def tried(monkeypatch, tmp_path):
-    """Which functions are staged, with a disk cache that is empty at first."""
-    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
-    found, stage = [], stagedfunction.stage
-    monkeypatch.setattr(
-        stagedfunction, "stage", lambda function, *rest: found.append(function) or stage(function, *rest)
-    )
-    return found
 
 
 def refused(function, *args):

@@ -33,26 +33,25 @@ def assigned(where: Any, s: ast.Assign | ast.AugAssign) -> bool:
         Of the function that the statement stands in.
     s : ast.Assign or ast.AugAssign
     """
-    (target,) = s.targets if isinstance(s, ast.Assign) and len(s.targets) == 1 else (getattr(s, "target", None),)
-    if not (isinstance(target, ast.Subscript) and _names(target)):
-        return False
-    array, mask = (where.variables.get(part.id) for part in (target.value, target.slice))  # type: ignore[attr-defined]
+    match s:
+        case ast.Assign([ast.Subscript(ast.Name(name), ast.Name(index)) as target], e):
+            is_update = False
+        case ast.AugAssign(ast.Subscript(ast.Name(name), ast.Name(index)) as target, op, value):
+            e, is_update = ast.BinOp(ast.Subscript(target.value, target.slice, ast.Load()), op, value), True
+            ast.fix_missing_locations(ast.copy_location(e, value))
+        case _:
+            return False
+    array, mask = where.variables.get(name), where.variables.get(index)
     if not (_is_stored(array) and _is_stored(mask) and mask.dtype == BOOL and mask.ndim == array.ndim > 0):
         return False
-    e = s.value
-    if isinstance(s, ast.AugAssign):
-        e = ast.copy_location(ast.BinOp(ast.Subscript(target.value, target.slice, ast.Load()), s.op, s.value), s.value)
-        ast.fix_missing_locations(e)
-    r = where.r
-    with r.attempt() as take_back:
+    with where.r.attempt() as take_back:
         try:
-            read = list(_read(where, e, target.slice.id))  # type: ignore[attr-defined]
+            read = list(_read(where, e, index))
             if not read or mask.reads & array.memory.origins:
                 raise NotStaged("no mask of this kind")
-            for other in read:
-                if other.reads & array.memory.origins and other.view != array.view:
-                    raise NotStaged("elements at other places of what is written")
-            _record(where, array, mask, read, e, isinstance(s, ast.AugAssign))
+            if any(other.reads & array.memory.origins and other.view != array.view for other in read):
+                raise NotStaged("elements at other places of what is written")
+            _record(where, array, mask, read, e, is_update)
             return True
         except NotStaged:
             take_back()
@@ -79,10 +78,6 @@ def _record(where: Any, array: Array, mask: Array, read: list[Array], e: ast.exp
     where_true(r, mask, body)
     for key in pending:  # of the elements that are chosen, all are computed
         r.pending.pop(key, None)
-
-
-def _names(e: ast.Subscript) -> bool:
-    return isinstance(e.value, ast.Name) and isinstance(e.slice, ast.Name)
 
 
 def _is_stored(value: Any) -> bool:
