@@ -123,9 +123,10 @@ class GeneralPrograms:
         if compiled is None:
             image, kernels, places, hosts = self._found(graph, values, written, strides)
             program = Program(image, kernels, UNLIMITED, hosts, _no_details)
-            waits = not config.strict() and first_numpy_time([graph]) < 1000 * policy.SIZED_FRAME
+            waits = False
             if not image.is_native:
                 program.sized = Sized(self._given, self._sizes.quotients, places)
+                waits = not config.strict() and first_numpy_time([graph]) < 1000 * policy.SIZED_FRAME
             self.made.append((program, places, waits))
             compiled = self._compiled[known] = Compiled(program, _no_details, whole=whole)
         return compiled

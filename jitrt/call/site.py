@@ -373,7 +373,7 @@ class ServedFunction(NativeCallable):
                 return
             with self._lock:
                 leaves: list[Any] = []
-                if any(type(a) is list and len(a) > policy.GUARDED_ELEMENTS for a in args):
+                if any(type(a) in (list, str) and len(a) > policy.GUARDED_ELEMENTS for a in args):
                     self._loops.note_short(args)
                     return
                 call = TakenApart(flatten_call(args, {}, (), leaves, NOT_GROWING), leaves)

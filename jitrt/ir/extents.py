@@ -57,6 +57,7 @@ class Sizes:
         self._ranges: dict[Poly, Range] = {}
         self._preferred: dict[Poly, Range] = {}
         self._is_closed = False
+        self._made: dict[Poly, Extent] = {}  # one of each, which remembers what was asked of it
         self.variables: Final = tuple(Extent(Poly.name(name), value, self) for name, value in self._values.items())
 
     def value(self, poly: Poly) -> int:
@@ -66,7 +67,12 @@ class Sizes:
     def make(self, poly: Poly, like: Extent) -> Any:
         """An extent, of the class of another one; an integer if it depends on no variable."""
         number = poly.constant
-        return type(like)(poly, self._checked(self.value(poly)), self) if number is None else number
+        if number is not None:
+            return number
+        found = self._made.get(poly)
+        if found is None or type(found) is not type(like):
+            found = self._made[poly] = type(like)(poly, self._checked(self.value(poly)), self)
+        return found
 
     @staticmethod
     def _checked(number: int) -> int:

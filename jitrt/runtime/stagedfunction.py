@@ -74,11 +74,15 @@ def kind_of(value: Any) -> Any:
 
 
 def sizes_of(args: Sequence[Any]) -> tuple[Any, ...]:
-    """What loops over arguments may take: shapes, small values, and about how many elements lists have."""
-    return tuple([
-        (list, len(a).bit_length()) if type(a) is list else getattr(a, "shape", a if type(a) in LEAVES else type(a))
-        for a in args
-    ])  # fmt: skip
+    """What loops over arguments may take: shapes, small values, and about how many elements lists and texts have."""
+    return tuple(
+        [
+            (type(a), len(a).bit_length())
+            if type(a) in (list, str)
+            else getattr(a, "shape", a if type(a) in LEAVES else type(a))
+            for a in args
+        ]
+    )
 
 
 def trips(args: tuple) -> float:
@@ -189,6 +193,11 @@ class StagedFunction:
             if capture.read() is not capture.value:
                 return False
         return all(kind_of(c.read()) == kind for c, kind in zip(self.staged.arrays, self.array_kinds))
+
+    @property
+    def is_native(self) -> bool:
+        """Whether native code serves calls: Python neither looks at their arguments nor makes their results."""
+        return self.table is not None or not self.renewals
 
     def wants_table(self) -> bool:
         """Whether there may be another table for native calls, or none any more."""

@@ -17,7 +17,7 @@ from .stagedfunction import StagedCall, StagedFunction, kind_of, sizes_of, trips
 
 def plain_is_faster(loop: StagedFunction, call: StagedCall, serve: Callable[..., Any]) -> bool:
     """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
-    is_little = trips(call.leaves) < policy.LITTLE_WORK
+    is_little = trips(call.leaves) < policy.LITTLE_WORK or not loop.is_native
     lists = [a for a in call.leaves if type(a) is list]
     if loop.assigns or not loop.exact or (call.trees is not None and loop.staged.written):
         return False
@@ -73,7 +73,7 @@ def _is_slower(loop: StagedFunction, call: StagedCall, serve: Callable[..., Any]
     if _has_effects(loop, call):
         return False
     native = min(_seconds(loop, serve, call) for _ in range(policy.TRIALS))
-    if native > policy.LITTLE_SECONDS:
+    if native > (policy.LITTLE_SECONDS if loop.is_native else policy.SHORT_SECONDS):
         return False
     plain = _seconds(loop, loop.function, call)
     if plain > policy.CLEARLY_SLOWER * native:  # no further trial would change that, and it may take long
