@@ -13,6 +13,7 @@ from ..schedule.loopnest import Compute, Gather, Literal, Load, Loop, Statement,
 Hint = tuple[Any, ...]  # a name, and values
 
 _MOST_INLINED = 8  # elementary functions in one kernel
+_OF_A_COMPLEX = 3  # elementary functions of real numbers that one of a complex number calls
 _PLAIN = (Compute, Literal, Load, Store, StoreNeutral)
 
 
@@ -20,6 +21,13 @@ def is_function(s: Compute) -> bool:
     """Whether `s` is an elementary function, or the modulus of a complex number."""
     modulus = s.dtype.kind == "f" and any(t.kind == "c" for t in s.dtypes)
     return s.op.is_function or modulus
+
+
+def _functions_in(s: Statement) -> int:
+    """How many elementary functions of real numbers `s` is made of, about."""
+    if not isinstance(s, Compute) or not is_function(s):
+        return 0
+    return _OF_A_COMPLEX if s.dtype.kind == "c" else 1
 
 
 def calls_functions(body: Sequence[Statement]) -> bool:
@@ -31,8 +39,7 @@ def calls_functions(body: Sequence[Statement]) -> bool:
 
 
 def _function_count(body: Sequence[Statement]) -> int:
-    own = sum(isinstance(s, Compute) and is_function(s) for s in body)
-    return own + sum(_function_count(s.body) for s in body if isinstance(s, Loop))
+    return sum(map(_functions_in, body)) + sum(_function_count(s.body) for s in body if isinstance(s, Loop))
 
 
 def interleaving(body: Sequence[Statement]) -> int | None:
@@ -41,7 +48,7 @@ def interleaving(body: Sequence[Statement]) -> int | None:
     None, 0, where little is done but gather: an instruction that loads from eight places takes longer than eight loads.
     Else what LLVM chooses.
     """
-    functions = sum(isinstance(s, Compute) and is_function(s) for s in body)
+    functions = sum(map(_functions_in, body))
     if not functions and any(isinstance(s, Gather) for s in body):
         return 0
     return None if not functions else 2 if functions == 1 else 1

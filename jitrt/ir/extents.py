@@ -224,7 +224,8 @@ class Extent:
 
     def __init__(self, poly: Poly, value: int, sizes: Sizes):
         self.poly, self.value, self.sizes = poly, value, sizes
-        self._made: dict[Any, Any] = {}  # by an operation and an integer
+        # By an operation and an integer; by the identity of another number, which stands there, too, as it may die.
+        self._made: dict[Any, Any] = {}
         self._place: Place | None = None
 
     def _where(self) -> Place:
@@ -293,12 +294,14 @@ class Extent:
             if made is None:
                 made = self._made[whole, other] = self.sizes.make(whole(self.poly, Poly.number(other)), self)
             return made
+        known = self._made.get((id(other), whole))
+        if known is not None and known[0] is other:
+            return known[1]
         poly = self._other(other)
         if poly is None:
             return whole(self._known(), other) if _is_float(other) else NotImplemented
-        made = self._made.get((whole, poly.terms))
-        if made is None:
-            made = self._made[whole, poly.terms] = self.sizes.make(whole(self.poly, poly), self)
+        made = self.sizes.make(whole(self.poly, poly), self)
+        self._made[id(other), whole] = other, made
         return made
 
     def __add__(self, other: Any) -> Any:
@@ -387,16 +390,19 @@ class Extent:
     def __eq__(self, other: object) -> bool:
         if type(other) is int:
             return self._where().equals(other)
-        poly = self._other(other)
-        if poly is None:
+        where = self._from(other)
+        if where is None:
             return other == self._known() if issubclass(type(other), float) else NotImplemented
-        return self._from(poly).equals(0)
+        return where.equals(0)
 
-    def _from(self, other: Poly) -> Place:
-        """What is known of the difference from another integer."""
-        found = self._made.get(other.terms)
-        if found is None:
-            found = self._made[other.terms] = self.sizes.place(self.poly - other)
+    def _from(self, other: Any) -> Place | None:
+        """What is known of the difference from another integer; None if it is none."""
+        known = self._made.get(id(other))
+        if known is not None and known[0] is other:
+            return known[1]
+        poly = self._other(other)
+        found = None if poly is None else self.sizes.place(self.poly - poly)
+        self._made[id(other)] = other, found
         return found
 
     def __le__(self, other: Any) -> Any:
@@ -415,10 +421,9 @@ class Extent:
         if type(other) is int:
             where = self._where()
             return where.at_most(other + limit) if factor > 0 else not where.at_most(other - 1 - limit)
-        poly = self._other(other)
-        if poly is None:
+        where = self._from(other)
+        if where is None:
             return compare(self._known(), other) if _is_float(other) else NotImplemented
-        where = self._from(poly)
         return where.at_most(limit) if factor > 0 else not where.at_most(-1 - limit)
 
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from ..base.frozen import frozen
+from ..base.frozen import Remembering, frozen, remembered
 from ..ir.node import Node
 from ..ir.strided import depends
 from ..schedule.layout import Layout
@@ -37,7 +37,7 @@ _WRITES = (Store, StoreNeutral, FoldInto)
 
 
 @frozen
-class Access:
+class Access(Remembering):
     """An operand of a kernel: elements of the stored value `node`.
 
     Parameters
@@ -69,6 +69,27 @@ class Access:
     writes: bool
     anywhere: bool = False
 
+    @remembered
+    def byte_range(self) -> tuple[int, int]:
+        """The first byte that is touched, and the one behind the last."""
+        if self.anywhere:
+            return 0, self.node.type.nbytes
+        reach = [(n - 1) * s for n, s in zip(self.extents, self.layout.strides) if s]
+        start = self.layout.offset + sum(min(r, 0) for r in reach)
+        return start, self.layout.offset + sum(max(r, 0) for r in reach) + self.dtype.itemsize
+
+    @remembered
+    def touched_axes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Extents and strides of the axes that lead to other elements: a nest may have more than an array can have."""
+        axes = [(n, s) for n, s in zip(self.extents, self.layout.strides) if n != 1 and (s or not n)]
+        return tuple(n for n, _ in axes), tuple(s for _, s in axes)
+
+    @remembered
+    def steps(self) -> list[tuple[int, int]]:
+        """Strides and extents of the axes along which it moves, in order."""
+        steps = zip(self.layout.strides, self.extents)
+        return sorted((stride, extent) for stride, extent in steps if stride and extent != 1)
+
 
 def accesses(step: int, call: KernelCall) -> list[Access]:
     """The accesses of a kernel to memory that outlives it."""
@@ -92,10 +113,10 @@ def accesses(step: int, call: KernelCall) -> list[Access]:
 
 def have_common_bytes(a: Access, b: Access, shift: int = 0) -> bool:
     """Whether two accesses touch a byte in common if the memory of `b` begins `shift` bytes behind that of `a`."""
-    (start, stop), (other_start, other_stop) = byte_range(a), byte_range(b)
+    (start, stop), (other_start, other_stop) = a.byte_range(), b.byte_range()
     if stop <= other_start + shift or other_stop + shift <= start:
         return False
-    if depends(*touched_axes(a), *touched_axes(b), (a.layout.offset, b.layout.offset, shift)):
+    if depends(*a.touched_axes(), *b.touched_axes(), (a.layout.offset, b.layout.offset, shift)):
         return True
     try:
         return bool(np.shares_memory(_phantom(a, 0), _phantom(b, shift), max_work=_EXACT_WORK))  # type: ignore[arg-type]
@@ -140,8 +161,8 @@ def near(one: ByteRanges, other: ByteRanges, shift: int = 0) -> Iterator[tuple[A
 
 
 def _touched_range(access: Access) -> tuple[float, float]:
-    """The `byte_range`; for an access to nothing, which is nowhere, everywhere."""
-    return byte_range(access) if all(access.extents) else (-math.inf, math.inf)
+    """Its byte range; for an access to nothing, which is nowhere, everywhere."""
+    return access.byte_range() if all(access.extents) else (-math.inf, math.inf)
 
 
 class _Placed:
@@ -149,7 +170,7 @@ class _Placed:
 
     def __init__(self, access: Access, shift: int):
         start, itemsize = access.layout.offset, access.dtype.itemsize
-        shape, strides = touched_axes(access)
+        shape, strides = access.touched_axes()
         if access.anywhere:
             start, shape, strides, itemsize = 0, (access.node.type.nbytes,), (1,), 1
         self.__array_interface__ = {
@@ -169,13 +190,7 @@ def are_same_elements(a: Access, b: Access, shift: int = 0) -> bool:
     """Whether two accesses of one kernel touch the same elements, if perhaps in different loops."""
     if a.anywhere or b.anywhere:
         return False
-    return a.layout.offset == b.layout.offset + shift and _steps(a) == _steps(b) and a.dtype == b.dtype
-
-
-def _steps(access: Access) -> list[tuple[int, int]]:
-    """Strides and extents of the axes along which an access moves."""
-    steps = zip(access.layout.strides, access.extents)
-    return sorted((stride, extent) for stride, extent in steps if stride and extent != 1)
+    return a.layout.offset == b.layout.offset + shift and a.steps() == b.steps() and a.dtype == b.dtype
 
 
 def are_one_operand(read: Access, write: Access) -> bool:
@@ -185,21 +200,6 @@ def are_one_operand(read: Access, write: Access) -> bool:
     """
     strides = zip(read.layout.strides, write.layout.strides, read.extents)
     return all(s == t or (n == 1 and (s or not t)) for s, t, n in strides)
-
-
-def byte_range(access: Access) -> tuple[int, int]:
-    """The first byte that is touched, and the one behind the last."""
-    if access.anywhere:
-        return 0, access.node.type.nbytes
-    reach = [(n - 1) * s for n, s in zip(access.extents, access.layout.strides)]
-    start = access.layout.offset + sum(min(r, 0) for r in reach)
-    return start, access.layout.offset + sum(max(r, 0) for r in reach) + access.dtype.itemsize
-
-
-def touched_axes(access: Access) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Extents and strides of the axes that lead to other elements: a nest may have more axes than an array can have."""
-    axes = [(n, s) for n, s in zip(access.extents, access.layout.strides) if n != 1 and (s or not n)]
-    return tuple(n for n, _ in axes), tuple(s for _, s in axes)
 
 
 def copied_operand(nest: LoopNest, written: Operand) -> Operand | None:

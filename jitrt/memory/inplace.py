@@ -27,7 +27,6 @@ from .accesses import (
     Order,
     accesses,
     are_same_elements,
-    byte_range,
     copied_operand,
     have_common_bytes,
     is_read_first,
@@ -232,7 +231,7 @@ class _Sharing:
             if are_same_elements(read, write, shift := read.layout.offset - write.layout.offset)
         ]
         # In front of what is read, or behind it, if the operand is part of a larger value.
-        ranges = [byte_range(r) for r, _ in pairs]
+        ranges = [r.byte_range() for r, _ in pairs]
         behind = rounded(max(stop for _, stop in ranges))
         if node.type.nbytes <= min(start for start, _ in ranges):
             shifts.append(0)

@@ -20,7 +20,7 @@ from ..ir.types import ArrayType
 from ..schedule.control import Block, BranchCall, CheckCall, LoopCall, Step, buffer, can_fail
 from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips, Tiles
 from ..schedule.nest import KernelCall
-from .accesses import Access, accesses, are_one_operand, byte_range, copied_operand
+from .accesses import Access, accesses, are_one_operand, copied_operand
 from .alias import alias_sets
 from .blocks import rounded
 from .frame import FrameLayout, plan_frame
@@ -200,7 +200,7 @@ def _overwritten_bytes(
         if isinstance(step, KernelCall):
             for access in accesses(k, step):
                 if access.writes and all(access.extents):
-                    note(access.node, *byte_range(access))
+                    note(access.node, *access.byte_range())
         elif not isinstance(step, Node):
             for node in step.writes():
                 note(node, 0, node.type.nbytes)

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..errors import MemoryFault
 from ..ir.node import Graph, Node
 from ..ir.types import ArrayType, dtype_name
-from ..memory.accesses import Access, accesses, byte_range, touched_axes
+from ..memory.accesses import Access, accesses
 from ..memory.frame import FrameLayout
 from .assemble import assemble, hosts_of
 from .hostcalls import HostCall
@@ -174,7 +174,7 @@ class DebugFrame(HostFrame):
             value = self.values_of_call.get(access.node)
             if value is None:
                 continue
-            start, stop = byte_range(access)
+            start, stop = access.byte_range()
             if all(access.extents) and (start < 0 or stop > access.node.type.nbytes):
                 raise MemoryFault(f"{name} leaves {value}: bytes {start} to {stop}")
             replaces = access.writes and access.node in self.layout.over
@@ -246,7 +246,7 @@ def _elements(mask: np.ndarray, access: Access) -> np.ndarray:
     """The bytes of `mask`, which are those of a value, that an access touches."""
     if access.anywhere:
         return mask
-    shape, strides = touched_axes(access)
+    shape, strides = access.touched_axes()
     if not all(shape):
         return mask[:0]
     return as_strided(mask[access.layout.offset :], (*shape, access.dtype.itemsize), (*strides, 1))

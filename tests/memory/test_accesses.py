@@ -11,10 +11,8 @@ from jitrt.memory.accesses import (
     accesses,
     are_one_operand,
     are_same_elements,
-    byte_range,
     copied_operand,
     have_common_bytes,
-    touched_axes,
 )
 from jitrt.schedule.layout import Layout
 from jitrt.schedule.loopnest import Gather, Load, Loop, Operand, Store, StoreNeutral
@@ -52,10 +50,10 @@ def test_bytes_that_are_touched():
     node = value((25,))
     for _ in range(2000):
         found = random_access(rng, node, int(rng.integers(0, 4)))
-        first, end = byte_range(found)
+        first, end = found.byte_range()
         seen = touched(found)
         assert (first, end) == (min(seen), max(seen) + 1)
-        assert len(set(elements(found))) <= np.prod(touched_axes(found)[0])
+        assert len(set(elements(found))) <= np.prod(found.touched_axes()[0])
 
 
 def test_bytes_in_common():
