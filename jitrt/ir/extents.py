@@ -421,10 +421,10 @@ class Extent:
         if type(other) is int:
             where = self._where()
             return where.at_most(other + limit) if factor > 0 else not where.at_most(other - 1 - limit)
-        where = self._from(other)
-        if where is None:
+        difference = self._from(other)
+        if difference is None:
             return compare(self._known(), other) if _is_float(other) else NotImplemented
-        return where.at_most(limit) if factor > 0 else not where.at_most(-1 - limit)
+        return difference.at_most(limit) if factor > 0 else not difference.at_most(-1 - limit)
 
 
 def _of_value(name: str) -> Any:
