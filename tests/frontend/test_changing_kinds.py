@@ -1,6 +1,7 @@
 """Variables of loops that hold other kinds of values later on: None, integers, then floats, arrays, complex numbers."""
 
 import copy
+import inspect
 import itertools
 import linecache
 
@@ -191,3 +192,37 @@ def test_starts_and_steps(start, step):
         for dtype, s, n in itertools.product((np.float64, np.float32), (2, 0.5), (3, 0, 1)):
             args = X.astype(dtype), M.astype(dtype), s, n
             assert outcome(compiled, args) == outcome(space["f"], args), text
+
+
+def sums(x, z, n):
+    out = np.zeros(n)
+    made = []
+    for m in range(n):
+        t = sum(x[k] for k in range(1, len(x)) if m >= k)
+        u = sum(z[k] for k in range(len(z)) if m > k + 1)
+        out[m] = t - u
+        out[m] /= 2
+        made.append(EXPRESSION)  # noqa: F821
+    return made, out
+
+
+@pytest.mark.wide(times=2)
+@pytest.mark.parametrize(
+    "expression",
+    "t | t + 2 | 2 - t | t * 3 | t * -1 * 0 | t / 2 | 3 / (t + 1) | 1 / t | t - u | u + t | t * u | t / (u + 1) | "
+    "t * u * 0.5 | t - u < 1 | (t - u) * 2 - u".split(" | "),
+)
+@pytest.mark.parametrize(
+    "kinds", [(float, float), (list, float), (float, list), (list, list), ("f4", float), (int, float)]
+)
+def test_sums_that_may_be_of_nothing(expression, kinds):
+    """They are Python's zero then, an integer, whatever the others are."""
+    values = [X[:4].tolist() if kind is list else (X[:4] * 3).astype(kind) for kind in kinds]
+    text = inspect.getsource(sums).replace("EXPRESSION", expression)
+    name = f"<sums {expression}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space = {"np": np}
+    exec(compile(text, name, "exec"), space)
+    compiled = jitrt.jit(space["sums"])
+    for n in (6, 1, 3, 9):
+        assert outcome(compiled, (*values, n)) == outcome(space["sums"], (*values, n))

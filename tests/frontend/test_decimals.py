@@ -60,8 +60,12 @@ def test_texts_of_what_is_known():
     assert compiled.explain(x).loop
 
 
-@pytest.mark.parametrize("dtype", [complex, np.complex64, np.float32, np.int8, bool])
-@pytest.mark.parametrize("expression", ["round(v, 1)", "round(v)", "v.item()", "v.copy()"])
+@pytest.mark.parametrize("dtype", [complex, np.complex64, np.float16, np.float32, float, np.int8, np.uint64, bool])
+@pytest.mark.parametrize(
+    "expression",
+    ["round(v, 1)", "round(v)", "v.item()", "v.copy()", "round(v / 2)", "math.floor(v / 2)", "math.ceil(v)",
+     "math.trunc(v)"],
+)  # fmt: skip
 def test_numbers_of_other_dtypes(dtype, expression):
     body = f"out = []\n    for v in x:\n        out.append({expression})\n    return out, {expression}"
     x, function = np.array([1, 0, 3]).astype(dtype), function_of(f"def f(x):\n    {body}\n")
@@ -69,3 +73,15 @@ def test_numbers_of_other_dtypes(dtype, expression):
     for f in (fast, fast):
         same(outcome(f, (x,))[0], outcome(function, (x,))[0])
         assert outcome(f, (x,))[2] == outcome(function, (x,))[2]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, float])
+@pytest.mark.parametrize("value", [-2.5, 0.5, -0.0, 3e4, np.inf, np.nan])
+def test_whole_numbers_of_numpys_floats(dtype, value):
+    body = "out = []\n    for v in x:\n        out.append((round(v), round(v * 3), math.floor(v), math.ceil(v)))"
+    x, function = np.array([1.5, value, 2.5]).astype(dtype), function_of(f"def f(x):\n    {body}\n    return out\n")
+    fast = jitrt.jit(function)
+    for given in (x[:1], x, x[::2]):
+        same(outcome(fast, (given,))[0], outcome(function, (given,))[0])
+        assert outcome(fast, (given,))[2] == outcome(function, (given,))[2]
+    assert dtype is np.float16 or fast.explain(x[:1]).loop

@@ -6,9 +6,10 @@ integer that leaves its range, a function of `math` without a result.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,29 +53,46 @@ _BITS = {"left_shift": "shl", "right_shift": "shr", "bitwise_and": "and", "bitwi
 
 
 def mixed(r: Recorder, op: str, x: Any, y: Any) -> Scalar | None:
-    """A sum, difference or product of Python's numbers that may be integers or floats; None for others.
+    """A sum, difference, product or quotient of numbers that are integers of Python's, or may be; None for others.
 
-    Floats hold integers exactly, so that only the kind of the result has to be found out.
+    Floats hold integers exactly, so that only the kind of the result has to be found out: it is a float if one of the
+    operands is, as quotients always are, and Python's if both are.
     """
-    if op not in ("add", "subtract", "multiply") or not all(map(_is_mixed, (x, y))):
+    floats = [v for v in (x, y) if isinstance(v, Scalar) and v.dtype == FLOAT and v.settled]
+    integers = [v for v in (x, y) if is_number(v) and dtype_of(v) == INT and is_python_number(v) is True]
+    if op not in (*_POLY, "divide") or not floats or len(floats) + len(integers) != 2:
         return None
-    if not any(isinstance(v, Scalar) and v.settled for v in (x, y)):
-        return None
-    made = r.compute(op, [exactly(r, v, FLOAT) for v in (x, y)], [FLOAT] * 2, FLOAT)
+    names, zero = [exactly(r, v, FLOAT) for v in (x, y)], r.literal(0.0, FLOAT)
+    made = r.compute(op, names, [FLOAT] * 2, FLOAT)
+    if op == "divide":
+        r.stop(r.compute("equal", [names[1], zero], [FLOAT] * 2, BOOL))
+        python, flag = _whose(r, floats, False)
+        return Scalar(FLOAT, python, made, None, None, flag)
     is_float = r.compute("logical_or", [scalars.settled_flag(r, v, FLOAT) for v in (x, y)], [BOOL] * 2, BOOL)
-    zero, limit = r.literal(0.0, FLOAT), r.literal(float(_EXACT), FLOAT)
+    limit = r.literal(float(_EXACT), FLOAT)
     without_sign = r.compute("add", [made, zero], [FLOAT] * 2, FLOAT)  # there is one zero among integers
     size = r.compute("absolute", [made], [FLOAT], FLOAT)
     is_small = r.compute("less", [size, limit], [FLOAT] * 2, BOOL)
-    r.stop(scalars.negation(r, r.compute("logical_or", [is_float, is_small], [BOOL] * 2, BOOL)))  # type: ignore[arg-type]
+    is_exact = r.compute("logical_or", [is_float, is_small], [BOOL] * 2, BOOL)
+    r.stop(r.compute("logical_not", [is_exact], [BOOL], BOOL))
     name = r.compute("where", [is_float, made, without_sign], [BOOL, FLOAT, FLOAT], FLOAT)
-    return Scalar(FLOAT, True, name, None, None, "", is_float)
+    python, flag = _whose(r, floats, True)
+    return Scalar(FLOAT, python, name, None, None, flag, is_float)
 
 
-def _is_mixed(value: Any) -> bool:
-    if not is_number(value) or is_python_number(value) is not True:
-        return False
-    return dtype_of(value) == INT or (isinstance(value, Scalar) and value.dtype == FLOAT and bool(value.settled))
+def _whose(r: Recorder, floats: Sequence[Scalar], unsettled: bool) -> tuple[bool | None, str]:
+    """Whether a number made of such, which may be integers, is Python's, and the flag that says so where that is open.
+
+    One that is `unsettled`, too, is NumPy's only if it is a float.
+    """
+    kinds = {v.python for v in floats}
+    if kinds == {True} or (kinds == {False} and unsettled):
+        return kinds.pop(), ""
+    flags = []
+    for v in floats:
+        is_integer = r.compute("logical_not", [v.settled], [BOOL], BOOL)
+        flags.append(r.compute("logical_or", [scalars.flag_of(r, v), is_integer], [BOOL] * 2, BOOL))
+    return None, functools.reduce(lambda x, y: r.compute("logical_and", [x, y], [BOOL] * 2, BOOL), flags)
 
 
 def comparable(value: Any) -> Any:

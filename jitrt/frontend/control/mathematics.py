@@ -35,16 +35,21 @@ def call(r: Recorder, function: Callable[..., Any], args: list[Any], kwargs: dic
     if len(args) != (2 if function in arithmetic.OF_TWO else 1):
         raise NotStaged(f"arguments of {function.__name__}")
     if function in arithmetic.ROUNDING:
-        (x,) = args
-        if dtype_of(x).kind in "iu" and x.python:
-            return x
-        if dtype_of(x) != FLOAT or (function is round and x.python is not True):
-            raise NotStaged("rounding of this")
-        return arithmetic.rounded(r, x, arithmetic.ROUNDING[function])
+        return _rounded(r, function, *args)
     if function in arithmetic.TESTS:
         name = scalars.register_of(r, args[0], FLOAT)
         return Scalar(BOOL, True, r.compute(arithmetic.TESTS[function], [name], [FLOAT], BOOL))
     return arithmetic.of_math(r, arithmetic.MATH[function], args)
+
+
+def _rounded(r: Recorder, function: Callable[..., Any], x: Any) -> Any:
+    """The integer of Python's that is next to a number, also to one of NumPy's: most of these have no ``__trunc__``."""
+    dtype = dtype_of(x)
+    if dtype.kind in "iu" and (x.python or function is round):
+        return x if x.python else arithmetic.as_int(r, x)
+    if dtype.kind != "f" or dtype.itemsize > FLOAT.itemsize or (function is math.trunc and dtype != FLOAT):
+        raise NotStaged("rounding of this")
+    return arithmetic.rounded(r, x, arithmetic.ROUNDING[function])
 
 
 def _decimals(r: Recorder, x: Any, decimals: Any) -> Any:

@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 
 
 def _sum_of(values: Any, start: Any) -> Any:
+    total = start
+    for value in values:
+        total = total + value
+    return total
+
+
+def _sum_of_arrays(values: Any, start: Any) -> Any:
     total = start + values[0]
     for k in range(1, len(values)):
         total = total + values[k]
@@ -168,8 +175,10 @@ def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
 def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
     is_accurate = _is_accurate(values, start)
     if is_accurate or is_of_run_time(values):
+        is_of_numbers = isinstance(values.kind, Number) if isinstance(values, RunTimeList) else values.ndim == 1
+        way = _accurate_sum_of if is_accurate else _sum_of if is_of_numbers else _sum_of_arrays
         with where.r.library():
-            return where.inlined(_accurate_sum_of if is_accurate else _sum_of, [values, start], {}, e)
+            return where.inlined(way, [values, start], {}, e)
     if not isinstance(values, (tuple, list)):
         raise NotStaged("a sum of this")
     if any(map(objects.is_object, (start, *values))):
