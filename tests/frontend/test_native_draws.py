@@ -39,10 +39,18 @@ CALLS += [
     "rng.choice([])",
     "rng.choice(x, 5, False)",
     "rng.choice(x, 5, p=x / x.sum())",
+    "rng.choice(x, n, replace=True, shuffle=False)",
+    "rng.choice(m, 2, axis=1)",
     "rng.normal(x, m)",
     "rng.random(-1)",
     "rng.random(2.5)",
 ]
+WEIGHTS = ["x / x.sum()", "x", "-x", "x * np.nan", "x[:3]", "m", "None", "(x / x.sum()).astype(np.float32)"]
+CALLS += [f"rng.choice(len(x), {s or 'None'}, p={p})" for p, s in itertools.product(WEIGHTS, ("", "n", "(n, 2)", "()"))]
+CALLS += [
+    f"rng.choice({v}, p=[0.25, 0.0, 0.75])" for v in ("3", "[1.5, 2, 7]", "(1, 2, 3)", "x[:3]", "4", "m", "'abc'")
+]
+CALLS += ["rng.choice(3, 2, replace=False, p=[0.25, 0.5, 0.25])", "rng.choice(0, p=x[:0])"]
 CALLS += [
     f"rng.{d}, {s})"
     for d, s in itertools.product(("power(2.0", "f(x, 2.0", "wald(1.0, 2.0", "pareto(m"), ("n", "None"))

@@ -257,7 +257,7 @@ class Calls(ListCalls):
             return self.written(function.loop(len(args)), [function.function, function.dtype, *args], {}, e)
         if (name := _global_draw(function)) is not None:
             source = self.captures.of("_rand", vars(np.random.mtrand), "_rand")
-            return draws.method(r, source, name, args, kwargs)
+            return self._draw(source, name, args, kwargs, e)
         if function is np.random.default_rng or function is np.random.RandomState:
             return external.call(r, function, args, kwargs)
         own = operation_of(function)

@@ -25,7 +25,7 @@ from .recorder import Recorder
 from .registry import as_array, function, shape_of
 from .scalars import poly_of, register_of
 from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, Source, View, dtype_of, integer, is_number
-from .written import interval
+from .written_draws import interval
 
 # Of each distribution the defaults of its parameters (... where there is none), a sign for those that have to be
 # positive, and the dtype.
@@ -95,7 +95,7 @@ def _drawn(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict
         return _uniforms(r, source, _only_size(args, kwargs)) if _has_size(args, kwargs) else None
     if name == ("integers" if is_new else "randint"):
         return _integers(r, source, *args, **kwargs)
-    if name == "choice" and (len(args) == 1 or is_new):
+    if name == "choice":
         return _choice(r, source, *args, **kwargs)
     if name == "uniform":
         return _uniform_between(r, source, *args, **kwargs)
@@ -320,7 +320,11 @@ def _interval(r: Recorder, source: Source, most: Any) -> Any:
     return integer(Poly.name(made))
 
 
-def _choice(r: Recorder, source: Source, among: Any, size: Any = None) -> Any:
+def _choice(
+    r: Recorder, source: Source, among: Any, size: Any = None, replace: Any = True, p: Any = None, shuffle: Any = True
+) -> Any:
+    if replace is not True or p is not None:
+        return None
     among = as_array(r, among) if isinstance(among, (tuple, list, RunTimeList)) else among
     is_array = isinstance(among, Array)
     if is_array and among.ndim != 1:

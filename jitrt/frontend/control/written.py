@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .written_arrays import ARRAYS
+from .written_draws import DRAWS
 from .written_lists import LISTS
 from .written_maps import MAPS
 from .written_math import MATH
@@ -324,27 +325,6 @@ def _cholesky(a: Any) -> Any:
     return made
 
 
-def interval(rng: Any, most: Any) -> Any:
-    """An integer from 0 to `most`, drawn as NumPy draws for its own purposes."""
-    raise NotImplementedError  # a row of the functions that procedures have
-
-
-def _permutation(rng: Any, x: Any) -> Any:
-    made = np.arange(x) if np.ndim(x) == 0 else x.copy()
-    _shuffle(rng, made)
-    return made
-
-
-def _shuffle(rng: Any, x: Any) -> None:
-    """From the last element on, each changes its place with one that is not behind it."""
-    assert x.ndim == 1
-    for k in range(len(x) - 1, 0, -1):
-        other = interval(rng, k)
-        kept = x[k]
-        x[k] = x[other]
-        x[other] = kept
-
-
 WRITTEN: dict[Any, Callable[..., Any]] = {
     np.interp: _interp, np.bincount: _bincount, np.digitize: _digitize,
     np.histogram: _histogram, np.isin: _isin, np.cross: _cross,
@@ -352,6 +332,5 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flipud: _flipud,
     np.fliplr: _fliplr, np.ptp: _ptp,
-    np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle,
-    **ARRAYS, **ORDER, **MATH, **MAPS, **LISTS, **STATISTICS,
+    **ARRAYS, **DRAWS, **ORDER, **MATH, **MAPS, **LISTS, **STATISTICS,
 }  # fmt: skip
