@@ -70,6 +70,7 @@ SERVED_BETWEEN = 16  # calls between two that may be timed
 # How much one function keeps.
 KINDS = 64  # of calls of which it is known that they run plain
 GUARDED_ELEMENTS = 32  # of a list or a text that is an argument of a function that native code calls plain
+STEPS_SECONDS = 1e-2  # of calls in which NumPy executes steps: what loops around them save may not pay for these
 SHORT_SECONDS = 3e-4  # of calls with lists, or whose ends Python makes: the plain function may be faster
 READING_LISTS = 8  # times what it takes to read lists: calls that take less may be faster plain
 LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program

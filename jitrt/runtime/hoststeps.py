@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import inspect
-import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..frontend.control.external import MOST_WORDS, Slot, Step
-from ..frontend.numpy.silence import Warns, ended_by_warnings
+from ..frontend.numpy.silence import Warns, ended_by_warnings, may_warn
 from ..kernels import external
 from .objects import fields
 from .sources import word_of
@@ -39,21 +36,23 @@ class HostSteps:
     """
 
     def __init__(self, steps: Sequence[Step]):
-        self._steps = steps
-        # Code in C tells of floating-point exceptions alone.
-        self._may_warn = [isinstance(inspect.unwrap(s.function), types.FunctionType) for s in steps]
         self.number = external.register(self.run)
         self.sources: dict[int, Any] = {}
         self.error: BaseException | None = None
-        self._kept: Any = None  # the results whose memory the procedure is about to read
+        self._kept: list[np.ndarray] = []  # the results whose memory the procedure is about to read
         self._words: dict[int, tuple[Any, Any]] = {}
         self._data = (fields() or {})["data"]
+        self._steps = [
+            (_silent(s), list(map(self._read, s.args)), {k: self._read(v) for k, v in s.kwargs.items()}, s.result)
+            for s in steps
+        ]
 
     def begin(self) -> None:
         """Forget the call before."""
         self.sources.clear()
         self._words.clear()
-        self.error = self._kept = None
+        self._kept.clear()
+        self.error = None
 
     def run(self, number: int, address: int) -> int:
         """Execute a step; 1 if it has failed, or given another kind of result than was supposed."""
@@ -62,41 +61,38 @@ class HostSteps:
             if words is None:
                 integers = (ctypes.c_int64 * MOST_WORDS).from_address(address)
                 words = self._words[address] = integers, (ctypes.c_double * MOST_WORDS).from_address(address)
-            return self._run(number, *words)
+            function, reads, named, result = self._steps[number]
+            args = [read(*words) for read in reads]
+            kwargs = {k: read(*words) for k, read in named.items()}
+            made = function(*args, **kwargs)
+            self._kept.clear()
+            return 0 if self._write(result, made, words[0], words[1], (*args, *kwargs.values())) else 1
         except (Exception, Warns):
             return 1
         except BaseException as error:  # an interrupt is raised when the procedure has ended
             self.error = error
             return 1
 
-    def _run(self, number: int, words: Any, numbers: Any) -> int:
-        step = self._steps[number]
-        args = [self._value(v, words, numbers) for v in step.args]
-        kwargs = {k: self._value(v, words, numbers) for k, v in step.kwargs.items()} if step.kwargs else {}
-        # Where it warns the procedure stops, and the plain function warns: once.
-        with ended_by_warnings("a step") if self._may_warn[number] else contextlib.nullcontext():
-            made = step.function(*args, **kwargs)
-        self._kept = []
-        given = [v for v in (*args, *kwargs.values()) if isinstance(v, np.ndarray)]
-        return 0 if self._write(step.result, made, words, numbers, given) else 1
-
-    def _value(self, described: Any, words: Any, numbers: Any) -> Any:
+    def _read(self, described: Any) -> Callable[[Any, Any], Any]:
+        """What gives an argument of a step, from its words as integers and as floats."""
         if isinstance(described, (tuple, list)):
-            return type(described)([self._value(v, words, numbers) for v in described])
+            make, parts = type(described), list(map(self._read, described))
+            return lambda words, numbers: make([part(words, numbers) for part in parts])
         if type(described) is not Slot:
-            return described
+            return lambda words, numbers: described
         at, dtype = described.at, described.dtype
         if described.kind == "source":
-            return self.sources[words[at]]
+            return lambda words, numbers: self.sources[words[at]]
         if described.kind == "array":
-            address, *extents = words[at : at + 1 + 2 * described.ndim]
-            return np.ndarray(extents[: described.ndim], dtype, _MEMORY, address - _BEGIN, extents[described.ndim :])
-        number = numbers[at] if dtype.kind == "f" else words[at]
-        if described.is_plain:
-            return bool(number) if dtype.kind == "b" else number
-        return dtype.type(number)
+            return _array_reader(at, described.ndim, dtype)
+        if not described.is_plain:
+            return lambda words, numbers: dtype.type((numbers if dtype.kind == "f" else words)[at])
+        if dtype.kind == "b":
+            return lambda words, numbers: bool(words[at])
+        return lambda words, numbers: (numbers if dtype.kind == "f" else words)[at]
 
-    def _write(self, kind: Any, made: Any, words: Any, numbers: Any, given: list[np.ndarray]) -> bool:
+    def _write(self, kind: Any, made: Any, words: Any, numbers: Any, given: Sequence[Any]) -> bool:
+        """Write down what a step has given; whether it is of that kind."""
         if kind is None:
             return made is None
         if isinstance(kind, tuple):
@@ -110,14 +106,15 @@ class HostSteps:
             self.sources[words[at]] = made
             return bool(words[at])
         if kind.kind == "array":
-            if type(made) is not np.ndarray or (made.dtype, made.ndim) != (dtype, kind.ndim):
+            if type(made) is not np.ndarray or made.dtype != dtype or made.ndim != kind.ndim:
                 return False
             flags = made.flags
-            if flags.c_contiguous < kind.is_plain:
+            is_contiguous = flags.c_contiguous
+            if is_contiguous < kind.is_plain:
                 return False
-            if not flags.owndata and any(np.may_share_memory(made, v) for v in given):
+            if not flags.owndata and any(np.may_share_memory(made, v) for v in given if type(v) is np.ndarray):
                 return False
-            if not flags.c_contiguous:
+            if not is_contiguous:
                 made = np.ascontiguousarray(made)
             self._kept.append(made)
             words[at] = ctypes.c_int64.from_address(id(made) + self._data).value
@@ -132,3 +129,32 @@ class HostSteps:
         else:
             words[at] = int(made)
         return True
+
+
+def _silent(step: Step) -> Callable[..., Any]:
+    """The function of a step: where it would warn the procedure stops, and the plain function warns, once."""
+    function = step.function
+    is_complex = any(isinstance(v, Slot) and v.dtype.kind == "c" for v in (*step.args, *step.kwargs.values()))
+    if not (may_warn(function) or is_complex):  # of what complex numbers lose code in C tells, too
+        return function
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        with ended_by_warnings("a step"):
+            return function(*args, **kwargs)
+
+    return watched
+
+
+def _array_reader(at: int, ndim: int, dtype: np.dtype) -> Callable[[Any, Any], np.ndarray]:
+    """What gives an array: the same one as before, where it lies in the same memory."""
+    end = at + 1 + 2 * ndim
+    known: list[Any] = [None, None]
+
+    def read(words: Any, numbers: Any) -> Any:
+        here = words[at:end]
+        if here != known[0]:
+            address, *extents = here
+            known[:] = here, np.ndarray(extents[:ndim], dtype, _MEMORY, address - _BEGIN, extents[ndim:])
+        return known[1]
+
+    return read

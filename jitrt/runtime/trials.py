@@ -19,7 +19,7 @@ def plain_is_faster(loop: StagedFunction, call: StagedCall, serve: Callable[...,
     """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
     is_little = trips(call.leaves) < policy.LITTLE_WORK or not loop.is_native
     lists = [a for a in call.leaves if type(a) is list]
-    if loop.assigns or not loop.exact or (call.trees is not None and loop.staged.written):
+    if loop.assigns or loop.draws or not loop.exact or (call.trees is not None and loop.staged.written):
         return False
     if not (is_little or lists):
         return False
@@ -30,7 +30,8 @@ def plain_is_faster(loop: StagedFunction, call: StagedCall, serve: Callable[...,
     try:
         with np.errstate(all="ignore"):  # the call itself has warned
             is_slower = _is_left_to_python(loop, lists, is_little, call, serve)
-            if is_slower and tierup.is_baseline(loop.address):
+            # Steps take the same time in both versions.
+            if is_slower and tierup.is_baseline(loop.address) and not loop.staged.steps:
                 tierup.optimise(loop.address)
                 is_slower = _is_left_to_python(loop, lists, is_little, call, serve)
             return is_slower
@@ -72,13 +73,19 @@ def _has_effects(loop: StagedFunction, call: StagedCall) -> bool:
 def _is_slower(loop: StagedFunction, call: StagedCall, serve: Callable[..., Any]) -> bool:
     if _has_effects(loop, call):
         return False
-    native = min(_seconds(loop, serve, call) for _ in range(policy.TRIALS))
-    if native > (policy.LITTLE_SECONDS if loop.is_native else policy.SHORT_SECONDS):
+    limit = policy.STEPS_SECONDS if loop.staged.steps else policy.SHORT_SECONDS
+    limit = policy.LITTLE_SECONDS if loop.is_native else limit
+    native = _seconds(loop, serve, call)
+    others = policy.TRIALS - 1 if native < policy.SHORT_SECONDS else 1  # of what takes long
+    if native > 2 * limit:
+        return False
+    native = min(native, *(_seconds(loop, serve, call) for _ in range(others)))
+    if native > limit:
         return False
     plain = _seconds(loop, loop.function, call)
     if plain > policy.CLEARLY_SLOWER * native:  # no further trial would change that, and it may take long
         return False
-    return min(plain, *(_seconds(loop, loop.function, call) for _ in range(policy.TRIALS - 1))) < native
+    return min(plain, *(_seconds(loop, loop.function, call) for _ in range(others))) < native
 
 
 def _seconds(loop: StagedFunction, run: Callable[..., Any], call: StagedCall) -> float:

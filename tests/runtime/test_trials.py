@@ -1,5 +1,6 @@
 """Calls that are timed to find out whether the plain function is faster; here the clock says what a test wants."""
 
+import numpy as np
 import pytest
 
 import jitrt
@@ -23,3 +24,33 @@ def test_what_is_learnt_of_a_text_holds_for_others_of_about_that_length(monkeypa
     texts = ["aab" * k for k in range(44, 80)]
     assert [fast(text) for text in texts] == [_runs(text) for text in texts]
     assert fast._loops.is_short((texts[-1] + "b",)) is is_short and not fast._loops.is_short(("b" * 1000,))
+
+
+def _powers(rows):
+    total = 0.0
+    for row in rows:
+        for k in range(len(row)):
+            total = total * 0.5 + row[k] * row[k - 1] - row[k] / 2
+        total += np.fft.rfft(row)[1].real
+    return total
+
+
+@pytest.mark.parametrize("plain, is_faster", [(1e-3, True), (8e-3, False)])
+def test_steps_that_numpy_executes_may_cost_more_than_the_loops_around_them_save(monkeypatch, plain, is_faster):
+    monkeypatch.setattr(trials, "_seconds", lambda loop, run, call: plain if run is loop.function else 5e-3)
+    fast, rows = jitrt.jit(_powers), np.arange(400.0).reshape(20, 20)
+    assert fast(rows) == _powers(rows) and fast._loops.serving
+    assert (fast._loops.faster_plain((rows[1:],), fast) is not None) is is_faster
+
+
+def _drawn(rng, n):
+    total = 0.0
+    for _ in range(n):
+        total += rng.standard_normal()
+    return total
+
+
+def test_what_draws_is_not_tried(monkeypatch):
+    monkeypatch.setattr(trials, "_seconds", lambda *_: pytest.fail("a trial"))
+    fast, rng, other = jitrt.jit(_drawn), np.random.default_rng(1), np.random.default_rng(1)
+    assert [fast(rng, n) for n in range(40)] == [_drawn(other, n) for n in range(40)]

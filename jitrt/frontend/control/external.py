@@ -43,7 +43,7 @@ _REFUSED = MUTATING | frozenset(
 )
 # LAPACK's functions, to which NumPy gives copies of its own.
 _OF_ANY_ORDER = frozenset("eig eigh eigvals eigvalsh svd qr inv solve cholesky det slogdet".split())
-_LEAST_GAIN = 100  # statements of the procedure for each external call: what its loops save pays for the calls
+_LEAST_GAIN = 200  # statements of the procedure for each external call: what its loops save pays for the calls
 MOST_WORDS = 64
 
 

@@ -6,12 +6,16 @@ Where they are not silent and the assumption fails the plain function runs, and 
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import sys
+import types
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy._core import _methods
 
 from ...errors import Untraceable
 from ...ir import build as b
@@ -84,6 +88,8 @@ def watched(trace: Trace, name: str) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext() if trace.phases.scope.silences_numpy else ended_by_warnings(name)
 
 
+_WARNING = ("warnings", "warn", "_warn")
+_METHODS = vars(_methods)  # of arrays, that are code of Python's
 _SHOWING = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
 
 
@@ -108,6 +114,43 @@ def ended_by_warnings(name: str) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(None)
+
+
+@functools.lru_cache(maxsize=256)
+def may_warn(function: Any) -> bool:
+    """Whether a function, or one that it names, is code of Python's that names `warnings`; if in doubt, it may warn.
+
+    Code in C tells of floating-point exceptions alone. What is not NumPy's is not looked through.
+
+    Examples
+    --------
+    >>> may_warn(np.einsum), may_warn(np.sin), may_warn(np.nanmean), may_warn(np.median)
+    (False, False, True, True)
+    """
+    return _names_warnings(function, set())
+
+
+def _names_warnings(function: Any, seen: set[types.CodeType]) -> bool:
+    function = inspect.unwrap(function)
+    if not isinstance(function, types.FunctionType) or function.__code__ in seen:
+        return False
+    if (function.__module__ or "").partition(".")[0] != "numpy":
+        return True
+    seen.add(function.__code__)
+    names = {*_names_in(function.__code__)}
+    if not names.isdisjoint(_WARNING):
+        return True
+    found = [function.__globals__.get(n) for n in names]
+    modules = [vars(v) for v in found if isinstance(v, types.ModuleType)]
+    called = [*found, *(space.get(n) for space in modules for n in names), *(_METHODS.get(f"_{n}") for n in names)]
+    return any(_names_warnings(f, seen) for f in called if callable(f) and not isinstance(f, type))
+
+
+def _names_in(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for value in code.co_consts:
+        if isinstance(value, types.CodeType):
+            yield from _names_in(value)
 
 
 @contextlib.contextmanager
