@@ -13,7 +13,7 @@ from . import (
     references,
     scalars,
 )
-from .arrays import ZERO
+from .arrays import ZERO, contiguous_strides
 from .expressions import Expressions
 from .holders import holds
 from .iterations import MOST_UNROLLED
@@ -97,12 +97,10 @@ class ListCalls(Expressions):
         if not isinstance(value, Array) or value.view is None:
             return value
         origins = value.view.origins
-        if any(origin == LISTED or origin.startswith("x") for origin in origins):
+        is_dense = value.view.strides == contiguous_strides(value.shape, value.dtype)
+        if not is_dense or any(origin == LISTED or origin.startswith("x") for origin in origins):
             self._share(values)
-        is_known = any(self.r.live(origin) for origin in origins)
-        if not value.view.whole and is_known:
-            self._share(values)
-        if is_known:
+        if any(self.r.live(origin) for origin in origins):
             self.list_memory(origins - {LISTED})
         return value
 
