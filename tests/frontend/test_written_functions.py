@@ -6,6 +6,7 @@ from test_element_loops import agrees, function_of
 
 from jitrt.frontend.control.written import WRITTEN
 from jitrt.frontend.control.written_arrays import ARRAYS
+from jitrt.frontend.control.written_draws import DRAWS
 from jitrt.frontend.control.written_lists import LISTS
 from jitrt.frontend.control.written_maps import MAPS
 from jitrt.frontend.control.written_math import MATH
@@ -138,7 +139,6 @@ def test_what_numpy_refuses_or_treats_differently_is_left_to_it(expression):
 
 def test_every_function_is_called():
     text = " ".join(CALLS)
-    generator = np.random.Generator
     # See test_arrays_in_loops, test_containers, test_conversions_in_loops, test_forms_of_loops, test_native_draws,
     # test_statistics_in_loops, test_vectorized.
     elsewhere = (
@@ -146,9 +146,8 @@ def test_every_function_is_called():
         np.linalg.cholesky,
         np.flipud,
         np.fliplr,
-        generator.permutation,
-        generator.shuffle,
         *ARRAYS,
+        *DRAWS,
         *MAPS,
         *MATH,
         *LISTS,

@@ -65,7 +65,7 @@ from .written_math import METHODS as INTEGER_METHODS
 from .written_ufuncs import UFUNC_METHODS
 
 _OPERATORS = {function: name for name, function in arithmetic.BINARY.items()}
-_WRITTEN_METHODS = ("cumprod", "cumsum", "repeat", "swapaxes", "trace")
+_WRITTEN_METHODS = ("cumprod", "cumsum", "repeat", "trace")
 _ITERATORS = ("range", "zip", "enumerate", "reversed", "map")
 
 

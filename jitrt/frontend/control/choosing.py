@@ -80,6 +80,8 @@ def _extract(r: Recorder, condition: Any, array: Any) -> Array:
 @function(np.take, method="take")
 def _take(r: Recorder, array: Any, indices: Any, axis: Any = None) -> Any:
     array = as_array(r, array)
+    indices = as_array(r, indices) if isinstance(indices, (tuple, list)) and indices else indices
+    array = reshape(r, array, array.size, True) if axis is None and array.ndim > 1 else array
     if array.ndim != 1 or axis not in (None, 0) or not isinstance(indices, Array) or indices.dtype.kind not in "iu":
         raise NotStaged("elements along an axis")
     return subscripts.read(r, array, indices)

@@ -32,6 +32,23 @@ def _transpose(r: Recorder, array: Array, *axes: Any) -> Array:
     return a.transpose(r, array, [k % array.ndim for k in numbers])
 
 
+@function(np.swapaxes, method="swapaxes")
+def _swapaxes(r: Recorder, array: Any, axis1: Any, axis2: Any) -> Array:
+    array = as_array(r, array)
+    order, (one, other) = list(range(array.ndim)), (_axis(array.ndim, v) for v in (axis1, axis2))
+    order[one], order[other] = other, one
+    return a.transpose(r, array, order)
+
+
+@function(np.moveaxis)
+def _moveaxis(r: Recorder, array: Any, source: Any, destination: Any) -> Array:
+    array = as_array(r, array)
+    first, last = (_axis(array.ndim, v) for v in (source, destination))
+    order = [k for k in range(array.ndim) if k != first]
+    order.insert(last, first)
+    return a.transpose(r, array, order)
+
+
 @function(np.ravel, method="ravel")
 def _ravel(r: Recorder, array: Any) -> Array:
     array = as_array(r, array)
@@ -326,9 +343,16 @@ def _joined_rows(r: Recorder, rows: Array, axis: Any) -> Array:
 
 @function(np.stack)
 def _stack(r: Recorder, parts: Any, axis: Any = 0) -> Array:
-    if static_integer(axis) != 0 or not isinstance(parts, (tuple, list, RunTimeList)):
+    if not isinstance(parts, (tuple, list, RunTimeList)):
+        raise NotStaged("arrays in an array")
+    made, axis = as_array(r, parts), static_integer(axis)
+    if axis and -made.ndim <= axis < made.ndim:
+        at = axis % made.ndim
+        shape = (*made.shape[1 : at + 1], made.shape[0], *made.shape[at + 1 :])
+        turned = Array(made.dtype, shape, lambda i: made.element((i[at], *i[:at], *i[at + 1 :])), made.reads)
+        return a.materialise(r, turned, always=True)
+    if axis != 0:
         raise NotStaged("arrays stacked along another axis")
-    made = as_array(r, parts)
     return a.materialise(r, made, always=isinstance(parts, RunTimeList))
 
 

@@ -48,6 +48,8 @@ def _gradient(f: Any, spacing: Any = 1.0) -> Any:
 
 
 def _convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+    a = np.asarray(a)
+    v = np.asarray(v)
     assert a.ndim == 1
     assert v.ndim == 1
     n = len(a)
@@ -63,6 +65,42 @@ def _convolve(a: Any, v: Any, mode: Any = "full") -> Any:
         low = max(0, last - m + 1)
         high = min(n, last + 1)
         made[k] = np.sum(a[low:high] * turned[low - last + m - 1 : high - last + m - 1])
+    return made
+
+
+def _correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    """Of the longer one with the shorter one: the other way round NumPy reverses what it gives."""
+    a = np.asarray(a)
+    v = np.asarray(v)
+    assert v.ndim == 1
+    assert v.dtype.kind != "c"
+    assert len(a) >= len(v)
+    return _convolve(a, v[::-1], mode)
+
+
+def _delete(arr: Any, obj: Any) -> Any:
+    assert arr.ndim == 1
+    assert np.ndim(obj) == 0
+    n = len(arr)
+    assert -n <= obj < n
+    at = obj + n if obj < 0 else obj
+    made = np.empty(n - 1, arr.dtype)
+    made[:at] = arr[:at]
+    made[at:] = arr[at + 1 :]
+    return made
+
+
+def _insert(arr: Any, obj: Any, values: Any) -> Any:
+    assert arr.ndim == 1
+    assert np.ndim(obj) == 0
+    assert np.ndim(values) == 0
+    n = len(arr)
+    assert -n <= obj <= n
+    at = obj + n if obj < 0 else obj
+    made = np.empty(n + 1, arr.dtype)
+    made[:at] = arr[:at]
+    made[at] = values
+    made[at + 1 :] = arr[at:]
     return made
 
 
@@ -112,13 +150,6 @@ def _fill_diagonal(a: Any, val: Any) -> None:
     assert np.ndim(val) == 0
     for k in range(min(a.shape[0], a.shape[1])):
         a[k, k] = val
-
-
-def _swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
-    assert a.ndim == 2
-    assert -2 <= axis1 < 2
-    assert -2 <= axis2 < 2
-    return a if axis1 % 2 == axis2 % 2 else np.transpose(a)
 
 
 def _flip(m: Any, axis: Any = None) -> Any:
@@ -275,8 +306,9 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant") -> Any:
 ARRAYS: dict[Any, Callable[..., Any]] = {
     np.diff: _diff, np.ediff1d: _ediff1d, np.cumsum: _cumsum, np.cumprod: _cumprod, np.gradient: _gradient,
     np.convolve: _convolve, np.repeat: _repeat, np.tile: _tile, np.inner: _inner, np.vdot: _vdot, np.kron: _kron,
-    np.fill_diagonal: _fill_diagonal, np.swapaxes: _swapaxes, np.flip: _flip, np.rot90: _rot90, np.polyval: _polyval,
+    np.fill_diagonal: _fill_diagonal, np.flip: _flip, np.rot90: _rot90, np.polyval: _polyval,
     np.nansum: _nansum, np.nanmax: _nanmax, np.nanmin: _nanmin, np.nanmean: _nanmean, np.nanvar: _nanvar,
     np.nanstd: _nanstd, np.nan_to_num: _nan_to_num, np.average: _average, np.isclose: _isclose, np.allclose: _allclose,
-    np.array_equal: _array_equal, np.sinc: _sinc, np.select: _select, np.pad: _pad,
+    np.array_equal: _array_equal, np.sinc: _sinc, np.select: _select, np.pad: _pad, np.correlate: _correlate,
+    np.delete: _delete, np.insert: _insert,
 }  # fmt: skip
