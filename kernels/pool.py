@@ -45,7 +45,6 @@ LINE = 8  # words of a cache line; words that different threads write lie on lin
 TICKET, DONE, BUSY, ROW_ADDRESS, HELPERS, FLAGS, ALONE, SLEEPERS = (k * LINE for k in range(8))
 POOL_WORDS = SLEEPERS + MOST_WORKERS * LINE
 
-MOST_PIECES = (1 << 20) - 1
 _PIECES = 20  # bits of a number of pieces
 _SPINS = 2000  # turns before a worker goes to sleep: some 50 µs
 _MOST_PENANCE = 32  # times as long as help has cost, jobs are run without it

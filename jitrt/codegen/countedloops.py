@@ -1,7 +1,7 @@
 """Loops of procedures that count, and what they fold.
 
 A sum of numbers one by one is as long as additions take one after the other. Where nothing but elements is computed, it
-is formed in lanes, see `lanes`; what is left of them is added behind.
+is formed in lanes, see `_Lanes`; what is left of them is added behind.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from llvmlite import ir
 
 from ..ir.loops import (
@@ -32,17 +33,20 @@ from ..ir.loops import (
     statements_within,
 )
 from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
+from ..ir.ops.optable import Op
 from ..kernels.loop_metadata import AccessGroup, set_hints
 from .context import I64, call_intrinsic
 from .folds import PairwiseSum, combine, neutral
 from .kept import Joined
-from .lanes import LANES, Lanes
 from .loophints import Hint, independent, lanes_at_once, one_element, one_vector
 from .scalar import Emitter, value_type
 
 if TYPE_CHECKING:
     from .statements import Statements
 
+_I32 = ir.IntType(32)
+_LANES = 16
+_PART = 4  # lanes that are taken into others at once
 _BLOCK = 512  # elements that are added in lanes before pairs are formed
 _FOLDS = {
     "add": REDUCE_ADD, "multiply": REDUCE_MULTIPLY, "maximum": REDUCE_MAXIMUM, "minimum": REDUCE_MINIMUM,
@@ -137,19 +141,19 @@ def _lanes(
     """Emit as many turns as there are whole groups of lanes, and store what they give; the number of the next turn."""
     builder = where.builder
     count = builder.sub(stop, start)
-    following = builder.sub(stop, builder.and_(count, ir.Constant(I64, LANES - 1)))
-    has_groups = builder.icmp_signed(">=", count, ir.Constant(I64, LANES))
+    following = builder.sub(stop, builder.and_(count, ir.Constant(I64, _LANES - 1)))
+    has_groups = builder.icmp_signed(">=", count, ir.Constant(I64, _LANES))
     with builder.if_then(has_groups):
-        lanes = Lanes(builder, _FOLDS[fold.op], fold.dtype)
+        lanes = _Lanes(builder, _FOLDS[fold.op], fold.dtype)
 
         def group(first: ir.Value) -> None:
             def one(lane: ir.Value) -> None:
                 where.folds[fold.name] = functools.partial(lanes.fold, builder, lane)
                 turn(builder.add(first, lane, flags=["nsw"]))
 
-            _loop(where, I64(0), I64(LANES), 1, one, [*hints, *lanes_at_once(where.module)], asks=False)
+            _loop(where, I64(0), I64(_LANES), 1, one, [*hints, *lanes_at_once(where.module)], asks=False)
 
-        _loop(where, start, following, LANES, group)
+        _loop(where, start, following, _LANES, group)
         builder.store(lanes.total(builder), place)
     return builder.select(has_groups, following, start)
 
@@ -241,3 +245,46 @@ def _is_scattered(body: Sequence[Statement]) -> bool:
     """Whether a loop with that body reads or writes elements at places that it has read or computed."""
     computed = {s.target for s in body if isinstance(s, (Load, Compute, Machine))}
     return any(isinstance(s, (Load, Store)) and not computed.isdisjoint(s.offset.names()) for s in body)
+
+
+class _Lanes:
+    """The lanes of one fold, all of them neutral from here on: accumulators, of which processors take several at once.
+
+    LLVM makes lanes of a loop that may be reordered, as many as it likes, and none where it cannot. Here their number
+    and their order are fixed, so that results depend neither on that nor on the processor.
+
+        for i in range(n): total += f(i)  →  for i in range(0, n, 16): for k in range(16): lanes[k] += f(i + k)
+                                             total = sums of halves, of halves of that ...
+    """
+
+    def __init__(self, builder: ir.IRBuilder, fold: Op, dtype: np.dtype):
+        self._kind, self._alignment = value_type(dtype), dtype.alignment
+        self._combined = combine(fold, dtype, in_order=True)
+        with builder.goto_entry_block():
+            self._places = builder.alloca(ir.ArrayType(self._kind, _LANES))
+        for k in range(_LANES):
+            builder.store(neutral(fold, dtype), self._place(builder, I64(k)))
+
+    def _place(self, builder: ir.IRBuilder, lane: ir.Value) -> ir.Value:
+        return builder.gep(self._places, [I64(0), lane], inbounds=True)
+
+    def fold(self, builder: ir.IRBuilder, lane: ir.Value, value: ir.Value) -> None:
+        """Fold a value into a lane."""
+        place = self._place(builder, lane)
+        builder.store(self._combined(builder, (builder.load(place), value)), place)
+
+    def total(self, builder: ir.IRBuilder) -> ir.Value:
+        """What the lanes give together: those of the second half are taken into those of the first one, and so on."""
+        vector, parts = ir.VectorType(self._kind, _PART).as_pointer(), []
+        for k in range(0, _LANES, _PART):
+            part = builder.load(builder.bitcast(self._place(builder, I64(k)), vector))
+            part.align = self._alignment
+            parts.append(part)
+        last = self._halved(builder, parts)
+        return self._halved(builder, [builder.extract_element(last, _I32(k)) for k in range(_PART)])
+
+    def _halved(self, builder: ir.IRBuilder, values: list[ir.Value]) -> ir.Value:
+        while len(values) > 1:
+            half = len(values) // 2
+            values = [self._combined(builder, pair) for pair in zip(values[:half], values[half:])]
+        return values[0]

@@ -84,8 +84,6 @@ class Traced:
         The error state under which the graph is computed.
     draws : bool
         Whether random numbers are drawn.
-    has_state : bool
-        Whether the function names lists, dicts or objects, which are looked at in every call.
     forms : tuple of (int, Form)
         Inputs that are no ordinary arrays.
     fields : frozenset of int
@@ -109,7 +107,6 @@ class Traced:
     values: tuple[Any, ...] = ()
     scope: Scope | None = None
     draws: bool = False
-    has_state: bool = False
     forms: tuple[tuple[int, Form], ...] = ()
     fields: frozenset[int] = frozenset()
     data: frozenset[int] = frozenset()
@@ -443,6 +440,5 @@ def _describe(
         tuple(state.registers.given),
         scope,
         state.calls.draws > 0,
-        bool(request.captures.state),
         sizes=sizes,
     )

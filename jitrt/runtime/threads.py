@@ -194,7 +194,7 @@ def driver_can_be_cached() -> bool:
 def _assembled(text: str, names: list[str]) -> dict[str, int]:
     """The native code that every process needs, which is in the disk cache from the first one on."""
     from ..codegen.compile import assemble_module
-    from ..kernels import block, driver, elements, entry, sharedloops
+    from ..kernels import driver, elements, entry, sharedloops
 
     offsets = fields()
 
@@ -203,7 +203,7 @@ def _assembled(text: str, names: list[str]) -> dict[str, int]:
         allocator.emit_allocator(module)
         if offsets is not None:
             entry.emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
-            block.emit_block_call(module, run)
+            driver.emit_block_call(module, run)
             elements.emit_elements(module, offsets)
             sharedloops.emit_share_loop(module, module.get_global("jitrt_share"))
 

@@ -66,15 +66,6 @@ class Block:
             else:
                 yield list(group.loads), step.writes()
 
-    def kernel_calls(self) -> Iterator[KernelCall]:
-        """Kernels of the block and of the blocks inside of it."""
-        for step in self.steps:
-            if isinstance(step, KernelCall):
-                yield step
-            elif not isinstance(step, Node):
-                for inner in step.blocks():
-                    yield from inner.kernel_calls()
-
 
 @frozen(eq=False)
 class LoopCall:

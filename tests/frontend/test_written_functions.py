@@ -10,7 +10,6 @@ from jitrt.frontend.control.written_draws import DRAWS
 from jitrt.frontend.control.written_lists import LISTS
 from jitrt.frontend.control.written_maps import MAPS
 from jitrt.frontend.control.written_math import MATH
-from jitrt.frontend.control.written_statistics import STATISTICS
 
 RNG = np.random.default_rng(1)
 X = RNG.random(50)
@@ -151,7 +150,8 @@ def test_every_function_is_called():
         *MAPS,
         *MATH,
         *LISTS,
-        *STATISTICS,
+        np.cov,
+        np.corrcoef,
     )
     assert not [f.__name__ for f in WRITTEN if f"np.{f.__name__}(" not in text and f not in elsewhere]
 

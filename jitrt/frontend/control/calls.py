@@ -61,8 +61,8 @@ from .values import (
 )
 from .written import MOST_INLINE, WRITTEN
 from .written_lists import BY_KEY, tolist
+from .written_maps import UFUNC_METHODS
 from .written_math import METHODS as INTEGER_METHODS
-from .written_ufuncs import UFUNC_METHODS
 
 _OPERATORS = {function: name for name, function in arithmetic.BINARY.items()}
 _WRITTEN_METHODS = ("cumprod", "cumsum", "repeat", "trace")

@@ -105,7 +105,7 @@ def reshape(r: Recorder, array: Array, shape: Any, flat: bool) -> Array:
     return a.in_memory(r, made, array.dtype, shape, array.c_order)
 
 
-@function(np.diag, np.diagonal, method="diagonal")
+@function(np.diagonal, method="diagonal")
 def _diagonal(r: Recorder, array: Array) -> Array:
     """A view that must not be written; the array may be."""
     if array.ndim != 2:

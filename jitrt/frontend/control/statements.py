@@ -476,17 +476,13 @@ class Statements(Choices):
         for name in loop.variables:
             self.variables[name] = loop.read(r, name)
 
-    def do_Break(self, s: ast.Break) -> None:
+    def do_Break(self, s: ast.Break | ast.Continue) -> None:
         loop = self.loops[-1]
         loop.put(self.r, self.variables)
-        self.r.leave(loop.end)
+        self.r.leave(loop.end if isinstance(s, ast.Break) else loop.next)
         self.ends = True
 
-    def do_Continue(self, s: ast.Continue) -> None:
-        loop = self.loops[-1]
-        loop.put(self.r, self.variables)
-        self.r.leave(loop.next)
-        self.ends = True
+    do_Continue = do_Break
 
     # -- functions
 

@@ -17,7 +17,6 @@ from .written_lists import LISTS
 from .written_maps import MAPS
 from .written_math import MATH
 from .written_order import ORDER
-from .written_statistics import STATISTICS
 
 MOST_INLINE = 12  # rows of matrices, for larger ones LAPACK's blocks pay
 
@@ -332,5 +331,5 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flipud: _flipud,
     np.fliplr: _fliplr, np.ptp: _ptp,
-    **ARRAYS, **DRAWS, **ORDER, **MATH, **MAPS, **LISTS, **STATISTICS,
+    **ARRAYS, **DRAWS, **ORDER, **MATH, **MAPS, **LISTS,
 }  # fmt: skip

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+import types
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +18,10 @@ from ...ir.ops.operands import check_casting
 from ...ir.ops.optable import OUT_BY_NAME, SPECIAL, NotCovered
 from ...ir.ops.rows import NUMPY_FUNCTIONS
 from ...ir.ops.ufuncs import loop_dtypes
-from ..python.userline import user_line
+from ..python.bytecode import decoded
+from ..python.userline import calling_frame, user_line
 from ..segments import Watch
 from .assignment import mutate, write_ufunc_out
-from .callsite import names_out
 from .choices import chosen, common_choice, is_choice
 from .functions import wrap
 from .numbers import is_symbol, operands
@@ -43,13 +46,13 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
     if method == "at":
         return mutate(inputs[0], ufunc.at, f"{ufunc.__name__}.at", inputs, kwargs)
     outs = kwargs.pop("out", ())
-    if method == "__call__" and outs and ufunc in OUT_BY_NAME and _WARNS and not names_out():
+    if method == "__call__" and outs and ufunc in OUT_BY_NAME and _WARNS and not _names_out():
         raise Untraceable(f"{ufunc.__name__} warns of an out that is not named", user_line())
     where = kwargs.pop("where", True) if method == "__call__" else True
     result = _result(array, ufunc, method, inputs, kwargs)
     results = result if isinstance(result, tuple) else (result,)
     if where is not True and all(o is None for o in outs):  # what is not computed has no particular value
-        if _WARNS and not names_out():
+        if _WARNS and not _names_out():
             raise Untraceable(f"{ufunc.__name__} warns of where without out", user_line())
         outs = tuple(array._trace.zeros(np.broadcast_shapes(r.shape, np.shape(where)), r.dtype) for r in results)
     if all(o is None for o in outs):
@@ -65,7 +68,7 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
 def _without_out(ufunc: np.ufunc, result: Any) -> Any:
     """`result`, which is a scalar, unless ``out=...`` asks for an array: NumPy tells of that no more than of None."""
     results = result if isinstance(result, tuple) else (result,)
-    if any(is_tracer(r) and r._scalar for r in results) and names_out():
+    if any(is_tracer(r) and r._scalar for r in results) and _names_out():
         raise Untraceable(f"{ufunc.__name__} with an out that may be ...", user_line())
     return result
 
@@ -197,3 +200,27 @@ def _check_python_int(ufunc: np.ufunc, literal: Node, nodes: tuple[Node, ...]) -
             info = np.iinfo(node.dtype)
             if not info.min <= value <= info.max:
                 raise NotCovered(f"{ufunc.__name__} with {value}")
+
+
+def _names_out() -> bool:
+    """Whether the call that the traced code is making has an ``out``: NumPy does not hand on one that is None."""
+    frame = calling_frame()
+    if frame is None:
+        return False
+    names = _keywords(frame.f_code).get(frame.f_lasti, ())
+    if names is not None:
+        return "out" in names
+    dicts = (value for value in frame.f_locals.values() if type(value) is dict)
+    return any("out" in value for value in (*dicts, frame.f_code.co_consts))
+
+
+@lru_cache(maxsize=256)
+def _keywords(code: types.CodeType) -> dict[int, tuple[str, ...] | None]:
+    """The names of the arguments of calls, by where the calls stand; None if a dict has them."""
+    found: dict[int, tuple[str, ...] | None] = {}
+    for before, call in itertools.pairwise(decoded(code)):
+        if call.opname == "CALL_FUNCTION_EX":
+            found[call.offset] = None
+        elif before.opname == "KW_NAMES" or call.opname == "CALL_KW":  # the former until Python 3.12
+            found[call.offset] = before.argval
+    return found

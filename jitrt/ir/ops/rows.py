@@ -2,9 +2,9 @@
 
 from .. import control  # noqa: F401 (its rows are in the table)
 from . import (  # noqa: F401
-    angle,
     assembly,
     assumptions,
+    composed,
     contractions,
     folds,
     fused,
@@ -13,7 +13,6 @@ from . import (  # noqa: F401
     movement,
     pythonnumbers,
     reductions,
-    rounding,
     scans,
     searches,
     selection,
