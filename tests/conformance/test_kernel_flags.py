@@ -70,7 +70,7 @@ def compiled_for(ufunc, char):
     return kernel(ufunc, arguments)
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("char", "efd")
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
 def test_nothing_is_missed(ufunc, char):
@@ -90,7 +90,7 @@ PARTS = {"D": (0.0, -0.0, 1.0, -800.0, 1e300, np.inf, np.nan), "F": (0.0, -0.0, 
 AT_A_TIME = 7  # every seventh pair of operands: it has each part beside each of the other's
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("char", "FD")
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
 def test_nothing_is_missed_of_complex_numbers(ufunc, char):
@@ -131,7 +131,7 @@ FURTHER = {
 }
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("char", "efd")
 @pytest.mark.parametrize("ufunc", [*UFUNCS, *SPECIAL_FUNCTIONS], ids=lambda u: u.__name__)
 def test_special_values_raise_nothing_else(ufunc, char):

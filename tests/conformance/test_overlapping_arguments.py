@@ -115,7 +115,7 @@ def check(compiled, step, other, here, there, size):
     assert seen[0] == seen[1], (step, other, here, there)
 
 
-@pytest.mark.wide(pairs=True)
+@pytest.mark.wide
 @pytest.mark.parametrize(("size", "strict"), [(SIZES[0], True), (SIZES[1], True), (SIZES[1], False)])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_like_numpy(function, size, strict, monkeypatch):

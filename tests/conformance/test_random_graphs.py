@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from compare import assert_same
+from covering import few
 from graphs import EXTENTS, WIDE_EXTENTS, Writer
 
 import jitrt
@@ -64,7 +65,7 @@ def compare(got, want, scale, single):
             np.testing.assert_array_equal(g, w)
 
 
-@pytest.mark.parametrize("first", range(0, IN_CI, GROUP))
+@pytest.mark.parametrize("first", few(range(0, IN_CI, GROUP), 6))
 def test_random_functions(first):
     for seed in range(first, first + GROUP):
         run(seed)
@@ -77,7 +78,7 @@ def test_many_random_functions(first):
         run(seed)
 
 
-@pytest.mark.parametrize("first", range(0, IN_CI // 3, GROUP))
+@pytest.mark.parametrize("first", few(range(0, IN_CI // 3, GROUP), 2))
 def test_random_functions_of_wide_arrays(first):
     for seed in range(first, first + GROUP):
         run(seed, WIDE_EXTENTS)

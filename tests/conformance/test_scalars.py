@@ -52,7 +52,7 @@ def tolerance(char):
     return {"ulp": 4.0 if char not in "FDG" else 8.0, "zeros": False}
 
 
-@pytest.mark.parametrize("char", few("?BlfdFbhHiILegDG", 6))
+@pytest.mark.parametrize("char", few("?lfFBdbhHiILegDG", 4))
 def test_python_numbers(char):
     x = operand(char)
     for shaped in (x, x[2:3].reshape(())):
@@ -67,7 +67,7 @@ def test_python_numbers(char):
             check(together(powers), shaped, **tolerance(char))
 
 
-@pytest.mark.parametrize("char", few("?BlfdFbhHiILegDG", 6))
+@pytest.mark.parametrize("char", few("?lfFBdbhHiILegDG", 4))
 def test_numpy_scalars(char):
     x = operand(char)
     cases = {}

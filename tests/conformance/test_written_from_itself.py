@@ -121,6 +121,7 @@ def statements():
             yield f"{to}[:3] += {of}[:3]", 16
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("in_loop", [False, True])
 def test_a_part_is_copied_to_another_one(part, in_loop):

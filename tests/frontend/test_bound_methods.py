@@ -83,6 +83,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("kind", [Model, Derived])
 @pytest.mark.parametrize("size", [8, 5000])
 @pytest.mark.parametrize("function", [once, stepped])

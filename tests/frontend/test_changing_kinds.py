@@ -178,7 +178,7 @@ STEPS = [
 VALUES = ["x[k]", "k", "m[k]"]
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize(("start", "step"), list(itertools.product(STARTS, STEPS)))
 def test_starts_and_steps(start, step):
     for v in VALUES:

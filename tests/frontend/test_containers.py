@@ -329,7 +329,7 @@ CALLS = [(X, K, 5), (X[:7], K[:7] * 1000003, 3), (X[::-2].copy(), np.arange(45),
 def test_as_python(name):
     function = made(BODIES[name])
     compiled = jitrt.jit(function)
-    for args in (*CALLS, *CALLS[:2]):
+    for args in (*CALLS, CALLS[1]):
         assert outcome(compiled, *args) == outcome(function, *args)
     assert compiled.explain(*CALLS[0]).loop
 

@@ -133,6 +133,7 @@ def test_written(dtype, form, shape):
         checked(computed, x, y)
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", ["?", "i2", "u4", "i8", "f4", "f8", "c8", "c16"])
 def test_in_loops(dtype, form):

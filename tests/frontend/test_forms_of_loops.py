@@ -184,7 +184,7 @@ def test_infinities_warn_as_they_do_in_plain_numpy():
         jitrt.jit(lambda x: [v / (v - v) for v in x])(X)
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 12, 13, 20])
 @pytest.mark.parametrize("name", ["det", "cholesky", "inv", "solve"])
 def test_linear_algebra_of_small_and_large_matrices(name, n):

@@ -53,6 +53,7 @@ def outcome(function, n):
         return repr(error)
 
 
+@pytest.mark.wide
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("function", [multiplied, counted, asked, visited])

@@ -120,6 +120,7 @@ def shown(value):
     return type(value), repr(value)
 
 
+@pytest.mark.wide(times=3)
 @pytest.mark.parametrize("given", [PAIRS, NUMPYS, PAIRS[:1], [], [(1, 2)] * 5, [(1.5, 2.5)] * 5, [(1, 2.0), (2, 3)],
                                    [(2**70, 1.0)], [(1, 2.0), [3, 4.0]], [(1, 2.0), (3, 4.0, 5.0)], [(True, 1.0)] * 3,
                                    [(1, np.float32(2.0))] * 4, [(np.nan, -0.0)] * 3, [(1, 2.0), (None, 1.0)]],

@@ -63,7 +63,7 @@ def arrays(dtype):
         yield x[::-1][1:]
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("name", FOLDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_like_numpy(name, dtype):

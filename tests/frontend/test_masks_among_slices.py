@@ -22,7 +22,7 @@ def outcome(function, *args):
         return None, None, (type(error), str(error))
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("value", [1.5, np.float64(2), 3, True, np.array(3.0)], ids=repr)
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_as_numpy(statement, value):

@@ -118,7 +118,7 @@ def assert_same(got, want):
         assert type(got) is type(want) and got == want
 
 
-@pytest.mark.parametrize("around, step", [(WHOLE, 2), (LOOP, 7)], ids=["whole", "loop"])
+@pytest.mark.parametrize("around, step", [(WHOLE, 4), (LOOP, 14)], ids=["whole", "loop"])
 @pytest.mark.parametrize("part", range(4))
 def test_numbers_and_states_are_numpys(around, step, part):
     """Some of the calls; the marker `slow` is for all of them."""

@@ -20,6 +20,7 @@ def rows(arguments):
     )
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
 @pytest.mark.parametrize("order", ["None", "2", "1", "np.inf", "-np.inf"])
 def test_along_an_axis(order, dtype):

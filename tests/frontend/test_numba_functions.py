@@ -111,6 +111,7 @@ def loop(function):
     return f
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("kind", [numba.njit, numba.vectorize])
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=map("-".join, PAIRS))
 def test_functions_of_elements_in_loops(kind, first, second):

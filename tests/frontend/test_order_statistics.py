@@ -65,6 +65,7 @@ def test_medians_of_other_types(dtype, n):
     )
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("shape", [(3, 3000), (3000, 3), (40, 60), (2, 3, 1500)])
 def test_rows_and_columns(shape, axis):

@@ -34,6 +34,7 @@ def _laid_out(m, how):
     return part
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 @pytest.mark.parametrize(("one", "other"), SHAPES)
 def test_products_of_any_size_and_layout(one, other, dtype):

@@ -394,6 +394,7 @@ def test_floats_that_become_integers(form):
         assert [outcome(fast, v), outcome(fast, v)] == [want, want], v
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("operator_", [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift])
 @pytest.mark.parametrize("integer", [operator.pos, abs, lambda b: b + 1, lambda b: b * 3])
 def test_integers_of_comparisons_in_operations_that_floats_do_not_have(operator_, integer):
@@ -424,6 +425,7 @@ NUMBERS = [
 ]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("power", [lambda x, y: x**y, lambda x, y: (x * 1.0) ** y, lambda x, y: x ** (y * 1)])
 @pytest.mark.parametrize("base", NUMBERS)
 def test_powers_of_numbers_have_numpys_types(power, base):
@@ -436,6 +438,7 @@ def test_powers_of_numbers_have_numpys_types(power, base):
             np.testing.assert_allclose(got, want, rtol=1e-6, err_msg=repr(exponent))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("operator_", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow])
 @pytest.mark.parametrize("is_constant", [False, True])
 def test_complex_numbers_in_front_of_numpys_floats_are_pythons(operator_, is_constant):

@@ -52,7 +52,7 @@ def parts(result):
     return result if isinstance(result, tuple) else (result,)
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("dtype", "layout"),
     [("f8", "C"), ("f4", "F"), ("i4", "turned"), ("u1", "apart"), ("c16", "repeated"), ("?", "C"), ("f8", "F")],

@@ -86,7 +86,7 @@ def test_shapes_that_have_none(name, shape):
     check(jitrt.jit(FUNCTIONS[name]), FUNCTIONS[name], np.ones(shape))
 
 
-@pytest.mark.parametrize("columns", few([None, 2, 0, 1, 7], 3))
+@pytest.mark.parametrize("columns", few([None, 2, 0, 1, 7], 2))
 def test_equations(columns):
     def solved(a, b):
         return np.linalg.solve(a, b)

@@ -58,6 +58,7 @@ np.heaviside(v, 0.5)
 VALUES = [[1.0, 4.0], [-0.0, 0.0], [0.0, -0.0], [np.inf, 1.0], [-np.inf, 1.0], [np.nan, -1.0], [1.0, 4.0]]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("expression", EXPRESSIONS.split("\n")[1:-1])
 def test_as_numpy(expression, dtype):

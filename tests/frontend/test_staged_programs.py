@@ -91,11 +91,11 @@ def check(seed, writer=Writer, before=lambda: None):
 
 
 def test_random_programs():
-    assert sum(map(check, range(40))) > 8
+    assert sum(map(check, range(24))) > 4
 
 
 def test_random_programs_with_state():
-    assert sum(check(seed, StatefulWriter) for seed in range(40)) > 8
+    assert sum(check(seed, StatefulWriter) for seed in range(24)) > 4
 
 
 def test_random_programs_with_objects():
@@ -104,7 +104,7 @@ def test_random_programs_with_objects():
 
 
 def test_random_programs_with_containers():
-    assert sum(check(seed, ContainerWriter) for seed in range(40)) > 8
+    assert sum(check(seed, ContainerWriter) for seed in range(20)) > 3
 
 
 def test_random_programs_with_iterators():

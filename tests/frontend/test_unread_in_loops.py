@@ -78,7 +78,7 @@ def shown(values):
     return re.sub(r"\d+\.\d+(e[-+]?\d+)?", lambda number: f"{float(number[0]):.13g}", repr(values))
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize(("value", "raising"), VALUES.values(), ids=VALUES)
 def test_each_value_is_computed(tmp_path, value, raising, form):

@@ -169,6 +169,7 @@ OVERFLOWING = [
 ]  # fmt: skip
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("state", [{}, {"all": "ignore"}, {"over": "raise"}], ids=str)
 @pytest.mark.parametrize("number", range(len(OVERFLOWING)))
 def test_numbers_that_overflow(number, state):
