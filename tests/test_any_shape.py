@@ -90,7 +90,7 @@ def arrays(chosen, generator):
     return tuple(np.asfortranarray(a) if chosen.random() < 0.2 else a for a in (x, y))
 
 
-@pytest.mark.parametrize("seed", few(range(40), 8))
+@pytest.mark.parametrize("seed", few(range(40), 5))
 def test_results_are_those_of_numpy_and_of_programs_for_the_shape(seed, monkeypatch):
     function, chosen, generator = program(seed), random.Random(seed), np.random.default_rng(seed)
     many = jitrt.jit(function)

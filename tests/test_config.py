@@ -68,10 +68,9 @@ print(jitrt.num_threads() <= 65, bool(g._loops.source((x[:300],))))
 @pytest.mark.parametrize(
     "settings",
     [
-        {"JITRT_NUM_THREADS": "200", "JITRT_KEEP_BYTES": str(10**24)},
-        {"OMP_NUM_THREADS": str(10**24), "JITRT_KEEP_BYTES": str(2**63 - 1)},
-        {"JITRT_CACHE_SIZE": str(10**24), "JITRT_KEEP_BYTES": "9" * 5000},
-        {"NUMBA_DISABLE_JIT": "1"},
+        {"JITRT_NUM_THREADS": "200", "JITRT_CACHE_SIZE": str(10**24), "JITRT_KEEP_BYTES": str(10**24)},
+        {"OMP_NUM_THREADS": str(10**24), "JITRT_KEEP_BYTES": "9" * 5000},
+        {"NUMBA_DISABLE_JIT": "1", "JITRT_KEEP_BYTES": str(2**63 - 1)},
     ],
     ids=str,
 )

@@ -172,7 +172,7 @@ def test_clear_lets_a_function_be_looked_at_again():
     assert function.plain_reason == ""
 
 
-@pytest.mark.parametrize("seed", few(range(20), 6))
+@pytest.mark.parametrize("seed", few(range(20), 3))
 def test_states_of_a_call_site(seed):
     rng = np.random.default_rng(seed)
     site, in_a_row = Site(), 0

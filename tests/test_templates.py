@@ -225,7 +225,7 @@ def test_results_are_those_of_programs_for_each_shape(function, dtype, monkeypat
     chosen = random.Random(3)
     with np.errstate(all="ignore"):
         many = jitrt.jit(function)
-        for k in range(60):
+        for k in range(40):
             rows, columns, others = (chosen.choice(EXTENTS) for _ in range(3))
             if chosen.random() < 0.6:
                 rows, columns, others = 40 + rows % 40, 30 + columns % 30, 40 + rows % 40

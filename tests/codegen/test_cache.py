@@ -1,11 +1,13 @@
 """The disk cache: a second process compiles nothing, and whatever is wrong with the cache, results are right."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
 
 import pytest
+from covering import few
 
 from jitrt.codegen import cache, cachefiles, fingerprint
 
@@ -67,9 +69,17 @@ def test_no_cache(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "entries"])
-def test_damaged_files_are_compiled_anew(tmp_path, damage):
-    first = run(tmp_path)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A cache that a process has filled, and how many modules that has compiled."""
+    directory = tmp_path_factory.mktemp("filled")
+    return directory, run(directory)
+
+
+@pytest.mark.parametrize("damage", few(["flipped", "entries", "truncated", "empty"], 2))
+def test_damaged_files_are_compiled_anew(filled, tmp_path, damage):
+    directory, first = filled
+    shutil.copytree(directory, tmp_path, dirs_exist_ok=True)
     for path in tmp_path.glob("*/*.program"):  # they would be found without entries
         path.unlink()
     for path in modules(tmp_path) if damage != "entries" else tmp_path.glob("*/*.entry"):

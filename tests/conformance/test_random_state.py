@@ -109,7 +109,7 @@ def mismatch(seed, way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_random_state(way):
-    for seed in range(60, 75):
+    for seed in range(60, 68):
         assert not mismatch(seed, way), seed
 
 

@@ -97,6 +97,7 @@ FOLDS = ["sum", "prod", "min", "max", "mean", "var", "std", "any", "all"]
 CASES = [(name, dtype) for name in [*FOLDS, "cumsum", "cumprod"] for dtype in ("f8", "f4", "i8", "i2", "?")]
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize(("name", "dtype"), [c for c in CASES if c not in [("var", "?"), ("std", "?")]])
 def test_folds_are_those_of_what_is_there(name, dtype):
     rng = np.random.default_rng(19)

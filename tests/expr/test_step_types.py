@@ -43,6 +43,7 @@ def agrees(e, value):
     return is_shape and (e.dtype is None or e.dtype == value.dtype)
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "c16"])
 @pytest.mark.parametrize("shape", [(5,), (4, 3), (3, 3), (2, 3, 3), (0,), (1, 1)])

@@ -149,6 +149,7 @@ COMPILED_ROWS = [
 ]
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize(("name", "char", "avx512"), COMPILED_ROWS)
 def test_compiled_equals_numpy_back_end(name: str, char: str, avx512: bool) -> None:
     values = np.array(SPECIAL, DTYPES[char])
@@ -249,6 +250,7 @@ def test_ordinary_arguments_raise_no_flag(name: str, char: str) -> None:
     assert not _flags(name, char, *[x] * vmath.FUNCTIONS[name].arity)
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.skipif(sys.platform != "linux" or not has_avx512(), reason="flags of AVX-512 on Linux")
 @pytest.mark.parametrize("value", [np.nan, 0.0, -0.0, 1.0, -1.0])
 @pytest.mark.parametrize(("name", "char"), ROWS)
