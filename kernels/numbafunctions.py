@@ -7,7 +7,7 @@ pointer, the result. The module that has it can be linked with others, as numba 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numba  # noqa: F401 (the whole before its parts)
@@ -18,8 +18,6 @@ from numba.core.errors import NumbaError, NumbaNotImplementedError
 from numba.core.registry import cpu_target
 from numba.core.typeconv.rules import default_type_manager
 from numba.np.numpy_support import as_dtype, from_dtype
-
-Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 
 _libraries: dict[str, CPUCodeLibrary] = {}  # by the names of the functions that code has called
 _FIRST_INSTRUCTIONS = 4000  # of a function that is inlined

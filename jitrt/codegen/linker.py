@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 
 from ..base import forks
 from ..base.once import once
-from ..kernels import external, libm, numpy_loops
+from ..kernels import external, numpy_loops
 from . import perfmap
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def is_resolvable(symbols: Iterable[str]) -> bool:
     """Whether the process defines all of `symbols`. LLVM ends a process in which it misses one."""
     _engine()  # with it LLVM begins to look for symbols in the libraries of the process
     symbols = list(symbols)
-    for library in (numpy_loops, libm, external):
+    for library in (numpy_loops, external):
         library.bind(symbols)
     return all(llvm.address_of_symbol(symbol) for symbol in symbols)
 

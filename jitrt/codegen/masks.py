@@ -7,7 +7,6 @@ from llvmlite import ir
 
 from .context import I64
 
-_I1 = ir.IntType(1)
 _I32 = ir.IntType(32)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from ...base.once import once
 from ...values.masked import Masked
 from ..context import current
+from ..python.classes import StandInForClass
 from .masked import MaskedTracer
 from .maskedoperations import (
     binary,
@@ -167,8 +168,10 @@ _CALLS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-class _Class(type):
+class _Class(StandInForClass):
     """The class of what stands for ``np.ma.MaskedArray``."""
+
+    _kind = np.ma.MaskedArray
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         state = current()
@@ -176,18 +179,6 @@ class _Class(type):
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(np.ma.MaskedArray, name)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, np.ma.MaskedArray)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, np.ma.MaskedArray)
-
-    def __eq__(cls, other: Any) -> bool:
-        return other is cls or other is np.ma.MaskedArray
-
-    def __hash__(cls) -> int:
-        return hash(np.ma.MaskedArray)
 
 
 def _made(name: str, value: Any) -> Any:

@@ -16,8 +16,28 @@ from .userline import user_line
 _STAND_INS = "jitrt."  # the modules of objects that stand for others, and say in ``__class__`` for what
 
 
-class _Type(type):
+class StandInForClass(type):
+    """The class of what stands for a class: the two are equal, and have the same instances and subclasses."""
+
+    _kind: type
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls._kind)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls._kind)
+
+    def __eq__(cls, other: Any) -> bool:
+        return other is cls or other is cls._kind
+
+    def __hash__(cls) -> int:
+        return hash(cls._kind)
+
+
+class _Type(StandInForClass):
     """The class of `traced_type`."""
+
+    _kind = builtins.type
 
     _stand_ins: Mapping[type, type] = MappingProxyType({})
 
@@ -27,18 +47,6 @@ class _Type(type):
         kind = builtins.type(args[0])
         found = args[0].__class__ if str(kind.__module__).startswith(_STAND_INS) else kind
         return cls if found is builtins.type else cls._stand_ins.get(found, found)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, builtins.type)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, builtins.type)
-
-    def __eq__(cls, other: Any) -> bool:
-        return other is cls or other is builtins.type
-
-    def __hash__(cls) -> int:
-        return hash(builtins.type)
 
 
 class traced_type(type, metaclass=_Type):
@@ -59,10 +67,9 @@ def type_among(stand_ins: Mapping[type, type]) -> type:
     return _Type("type", (traced_type,), {"_stand_ins": stand_ins}) if stand_ins else traced_type
 
 
-class _Asked(type):
+class _Asked(StandInForClass):
     """The class of what stands for a class that a trace may ask about and not call."""
 
-    _kind: type
     _reason: str
 
     @property  # type: ignore[misc]  # nobody sets it
@@ -75,18 +82,6 @@ class _Asked(type):
 
     def __getattr__(cls, name: str) -> Any:
         raise Untraceable(cls._reason, user_line())
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls._kind)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, cls._kind)
-
-    def __eq__(cls, other: Any) -> bool:
-        return other is cls or other is cls._kind
-
-    def __hash__(cls) -> int:
-        return hash(cls._kind)
 
 
 def asked(kind: type, reason: str) -> type:

@@ -15,8 +15,6 @@ from ..node import Node
 from .operands import extents, known, strong_node
 from .optable import OPS, Kind, NotCovered, Op, numpy_function, row
 
-_NO_VALUE = np._NoValue
-
 Index = tuple[Any, ...]
 
 
