@@ -306,7 +306,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", few(SOURCES, 2))
 def test_the_next_process_has_the_program_at_its_first_call(name, tmp_path):
     def run(sizes):
         script = NEXT_PROCESS.format(source=SOURCES[name], sizes=sizes)

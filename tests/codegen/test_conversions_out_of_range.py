@@ -23,6 +23,7 @@ def outcome(function, *args):
     return repr(result), told
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("source", ["f4", "f8"])
 @pytest.mark.parametrize("target", ["i4", "i8", "u4", "i2"])

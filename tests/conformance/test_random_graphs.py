@@ -65,7 +65,7 @@ def compare(got, want, scale, single):
             np.testing.assert_array_equal(g, w)
 
 
-@pytest.mark.parametrize("first", few(range(0, IN_CI, GROUP), 6))
+@pytest.mark.parametrize("first", few(range(0, IN_CI, GROUP), 4))
 def test_random_functions(first):
     for seed in range(first, first + GROUP):
         run(seed)

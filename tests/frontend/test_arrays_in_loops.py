@@ -114,7 +114,7 @@ def test_functions(expression):
     assert not loop.staged.steps
 
 
-@pytest.mark.wide(times=3)
+@pytest.mark.wide(times=2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("unusual", range(len(UNUSUAL)))
 @pytest.mark.parametrize("expression", [*OF_VECTORS, *OF_MATRICES])

@@ -107,7 +107,7 @@ def test_read(dtype, form):
         checked(lambda x: x[...] == x, (form, np.array(x[0, 0])))
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(7, 9), (300, 200), (0, 2)])

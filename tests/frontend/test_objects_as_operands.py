@@ -60,6 +60,7 @@ def outcome(function, *args):
         return repr(error)
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("kind", [Plain, Asked, Important, Unimportant, Ufuncs, Without, fractions.Fraction])
 @pytest.mark.parametrize("operation", ["mul", "add", "lt", "imul"])
 @pytest.mark.parametrize("of", OPERANDS)

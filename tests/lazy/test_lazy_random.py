@@ -261,7 +261,7 @@ def arrays(names):
     return [(k, names[k]) for k in "abcdpq" if k in names]
 
 
-@pytest.mark.parametrize("first", few(range(0, 300, 20), 6))
+@pytest.mark.parametrize("first", few(range(0, 300, 20), 4))
 def test_random_programs(first):
     for seed in range(first, first + 20):
         check(seed)

@@ -112,7 +112,7 @@ def same(got, want, given, seen=None):
         assert got == pytest.approx(want) if isinstance(want, float) else got == want
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("leaves", list(itertools.combinations(LEAVES, 2)), ids="-".join)
 def test_results_are_those_of_numpy(shape, leaves):

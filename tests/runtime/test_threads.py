@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from covering import few
 from jitrt.kernels.pool import ALONE
 
 import jitrt
@@ -123,7 +124,14 @@ _COMPILED = "import numpy; jitrt.jit(lambda x: x + 1)(numpy.ones(1000))"
 
 @pytest.mark.parametrize(
     "order",
-    ["import threadpoolctl, jitrt", "import jitrt, threadpoolctl", f"import jitrt; {_COMPILED}; import threadpoolctl"],
+    few(
+        [
+            "import threadpoolctl, jitrt",
+            f"import jitrt; {_COMPILED}; import threadpoolctl",
+            "import jitrt, threadpoolctl",
+        ],
+        2,
+    ),
 )
 def test_threadpoolctl_limits_threads(order):
     pytest.importorskip("threadpoolctl")

@@ -239,9 +239,9 @@ LIMITED = textwrap.dedent(
     ("kind", "value", "options"),
     [
         ("files", "40", []),
-        ("file size", "0", ["-I", "-B", "-OO"]),
         ("file size", "500", []),
         ("recursion", "400", ["-O"]),
+        pytest.param("file size", "0", ["-I", "-B", "-OO"], marks=pytest.mark.slow),
     ],
     ids=str,
 )
