@@ -9,7 +9,8 @@ So it is with a half that becomes a wider float, in a register of which nothing 
 beside it becomes wider, too.
 
 Conversions to integers are the opposite: what is out of range has to raise the flag, whether or not the integer is
-chosen in the end. LLVM makes branches of selections, and moves what only one side wants behind them.
+chosen in the end. LLVM makes branches of selections, and moves what only one side wants behind them; with AVX-512 it
+converts under a mask what a selection of vectors chooses.
 
     %m = fcmp ogt <4 x double> %a, %b  →  %m = call <4 x i1> @llvm.experimental.constrained.fcmp.v4f64(%a, %b, "ogt")
 """
@@ -27,7 +28,8 @@ _COMPARISON = re.compile(
 )
 _WIDENING = re.compile(r"^  (?P<target>%\S+) = fpext half (?P<x>\S+) to (?P<element>double|float)$", re.MULTILINE)
 _TRUNCATION = re.compile(
-    r"^  (?P<target>%\S+) = fpto(?P<sign>[su])i (?P<element>double|float) (?P<x>[^,\s]+) to (?P<type>i\d+)(?=,|\n)",
+    r"^  (?P<target>%\S+) = fpto(?P<sign>[su])i (?P<type>(?:<(?P<lanes>\d+) x )?(?P<element>double|float)>?) "
+    rf"(?P<x>{_OPERAND}) to (?P<result>(?:<\d+ x )?(?P<integer>i\d+)>?)(?=,|\n)",
     re.MULTILINE,
 )
 _BRANCH = re.compile(r"^  br i1 (%[^\s,]+),", re.MULTILINE)
@@ -85,9 +87,10 @@ class _Writer:
         return f"  {target} = call {element} {called}(half {x}, {_IGNORE})"
 
     def truncation(self, found: re.Match[str]) -> str:
-        target, sign, element, x, kind = found.groups()
-        called = self._declared(f"fpto{sign}i.{kind}.{_SUFFIX[element]}", kind, element)
-        return f"  {target} = call {kind} {called}({element} {x}, {_STRICT})"
+        target, sign, kind, lanes, element, x, result, integer = found.groups()
+        vector = f"v{lanes}" if lanes else ""
+        called = self._declared(f"fpto{sign}i.{vector}{integer}.{vector}{_SUFFIX[element]}", result, kind)
+        return f"  {target} = call {result} {called}({kind} {x}, {_STRICT})"
 
     def _declared(self, name: str, result: str, operands: str) -> str:
         called = f"@llvm.experimental.constrained.{name}"
