@@ -1,11 +1,11 @@
 """Random programs of arrays of all layouts and of integers: what serves any size gives what NumPy gives."""
 
-import linecache
 import random
 
 import numpy as np
 import pytest
 from covering import few
+from texts import function_of
 
 import jitrt
 
@@ -119,11 +119,8 @@ x[0] + m; m + x.sum(); divmod(m, k); max(m, k); m if m > k else k; len(x) + k; l
 def test_what_is_computed_of_sizes_is_of_pythons_types(number):
     """An integer that is an index is one of the sizes of a program; the others are symbols."""
     source = f"def f(x, k, m, s):\n    x[m % 3] = 1.0\n    return {number}, x\n"
-    name = f"<sizes {number}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    namespace = {}
-    exec(compile(source, name, "exec"), namespace)
-    plain, fast = namespace["f"], jitrt.jit(namespace["f"])
+    plain = function_of(source)
+    fast = jitrt.jit(plain)
     for n, k, m in [(4, 200, 8), (4, 100, 4), (5, 7, 20), (6, -40, 5), (4, 1, 5), (7, 5, 10), (9, -3, 7), (4, 300, 2)]:
         want, got = plain(np.ones(n), k, m, 0.25 * k), fast(np.ones(n), k, m, 0.25 * k)
         assert repr(got) == repr(want) and type(got[0]) is type(want[0])

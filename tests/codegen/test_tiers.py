@@ -1,7 +1,6 @@
 """Procedures begin with a version that is not optimised, and go on with one that is."""
 
 import itertools
-import linecache
 import os
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+from texts import function_of
 
 import jitrt
 from jitrt.codegen import tierup
@@ -28,11 +28,7 @@ def as_for_users(monkeypatch):
 def new(text):
     """A function that no other test has, so that neither this process nor the disk has code for it."""
     text = textwrap.dedent(text).replace("NUMBER", repr(float(np.random.default_rng().random())))
-    name = f"<{text}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    namespace = {"np": np}
-    exec(compile(text, name, "exec"), namespace)
-    return namespace["f"]
+    return function_of(text)
 
 
 SMOOTHED = """

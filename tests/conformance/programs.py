@@ -4,13 +4,12 @@ A program is written statement by statement, and each is kept only if the progra
 error and with values of moderate size: what is left has one right result up to rounding.
 """
 
-import linecache
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from texts import function_of
 
 LARGEST = 1e6
 DTYPES = ("float64", "float64", "float64", "float32", "int64", "int32", "int16", "uint8", "bool", "complex128")
@@ -42,12 +41,7 @@ class Program:
 
     def function(self) -> Callable[..., Any]:
         """The function, whose source can be looked up as that of any module."""
-        source = self.source
-        filename = f"<random program {hash(source)}>"
-        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-        space: dict[str, Any] = {"np": np, "math": math}
-        exec(compile(source, filename, "exec"), space)
-        return space["f"]
+        return function_of(self.source)
 
     def arguments(self, call: int) -> tuple:
         """Arguments of the call with this number: other values each time, and another shape the third time."""

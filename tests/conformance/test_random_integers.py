@@ -1,12 +1,11 @@
 """Random functions of arrays and Python numbers against plain NumPy: whatever the numbers are, in call after call."""
 
-import linecache
-import math
 import random
 
 import numpy as np
 import pytest
 from covering import few
+from texts import function_of
 
 import jitrt
 
@@ -118,11 +117,8 @@ def outcome(function, *args):
 
 def check(seed):
     program = Program(seed)
-    name = f"<integers {seed}>"
-    linecache.cache[name] = (len(program.source), None, program.source.splitlines(True), name)
-    namespace = {"np": np, "math": math}
-    exec(compile(program.source, name, "exec"), namespace)
-    plain, fast = namespace["f"], jitrt.jit(namespace["f"])
+    plain = function_of(program.source)
+    fast = jitrt.jit(plain)
     rng = random.Random(seed)
     dtype = np.dtype(rng.choice(DTYPES))
     for _ in range(CALLS):

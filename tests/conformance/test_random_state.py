@@ -4,14 +4,13 @@ They are those of `test_random_programs` with other names for their variables. W
 agrees, and so does what shares memory with what.
 """
 
-import linecache
-import math
 import re
 
 import numpy as np
 import pytest
 from programs import Writer
 from test_random_programs import difference, invalid
+from texts import function_of
 
 import jitrt
 
@@ -41,11 +40,7 @@ def written(program, way):
         source = VARIABLE.sub(lambda m: f"o.{m[0]}" if int(m[1]) % 2 == 0 else m[0], source)
     else:
         source = VARIABLE.sub(replacement, source)
-    filename = f"<random state {way} {hash(source)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np, "math": math, "NAMED": NAMED}
-    exec(compile(source, filename, "exec"), space)
-    return space["f"], source
+    return function_of(source, NAMED=NAMED), source
 
 
 def outcome(function, holder, args):

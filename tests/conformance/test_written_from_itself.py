@@ -1,10 +1,9 @@
 """Arrays that are written with what gathers, scans and transposes read from them: all of it is read first."""
 
-import linecache
-
 import numpy as np
 import pytest
 from compare import assert_same
+from texts import function_of
 
 import jitrt
 
@@ -130,14 +129,11 @@ def test_a_part_is_copied_to_another_one(part, in_loop):
         if in_loop:
             text = f"for k in range(2):\n        {text}\n        a[k] += 1.0"
         source = f"def f(a):\n    m = a.reshape(-1, 4)\n    {text}\n    return a.sum()\n"
-        space = {"np": np}
-        filename = f"<{source}>"
-        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-        exec(compile(source, filename, "exec"), space)
-        compiled = jitrt.jit(space["f"])
+        plain = function_of(source)
+        compiled = jitrt.jit(plain)
         for _ in range(2):
             seen = []
-            for f in (space["f"], compiled):
+            for f in (plain, compiled):
                 a = np.arange(float(size))
                 try:
                     f(a)

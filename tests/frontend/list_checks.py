@@ -4,7 +4,7 @@ import textwrap
 from collections import defaultdict, deque
 
 import numpy as np
-from test_element_loops import function_of
+from texts import function_of
 
 import jitrt
 from jitrt.frontend.control.stage import stage

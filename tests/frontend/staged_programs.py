@@ -4,9 +4,8 @@ A `Writer` keeps the variables by what they hold: integers that may be indices, 
 programs run to their end; some leave their ranges, divide by zero or overflow, as plain NumPy does.
 """
 
-import linecache
-
 import numpy as np
+from texts import function_of
 
 HELPERS = """
 def clipped(v, low=-2.0, high=2.0):
@@ -342,11 +341,7 @@ class StatefulWriter(Writer):
 def program(seed, writer=Writer):
     """A function, and its source."""
     source = writer(seed).write()
-    filename = f"<random loops {writer.__name__} {seed}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np, "__name__": "programs"}  # the module of its classes
-    exec(compile(source, filename, "exec"), space)
-    return space["f"], source
+    return function_of(source, __name__="programs"), source  # the module of its classes
 
 
 def arguments(seed, turn):

@@ -3,10 +3,10 @@
 import copy
 import inspect
 import itertools
-import linecache
 
 import numpy as np
 import pytest
+from texts import function_of
 
 import jitrt
 
@@ -184,14 +184,11 @@ def test_starts_and_steps(start, step):
     for v in VALUES:
         lines = ["def f(x, m, s, n):", f"    t, u = {start}, 0", "    for k in range(n):"]
         text = "\n".join([*lines, f"        {step.format(v=v)}", "    return t, u", ""])
-        name = f"<kinds {start} {step} {v}>"
-        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-        space = {"np": np}
-        exec(compile(text, name, "exec"), space)
-        compiled = jitrt.jit(space["f"])
+        plain = function_of(text)
+        compiled = jitrt.jit(plain)
         for dtype, s, n in itertools.product((np.float64, np.float32), (2, 0.5), (3, 0, 1)):
             args = X.astype(dtype), M.astype(dtype), s, n
-            assert outcome(compiled, args) == outcome(space["f"], args), text
+            assert outcome(compiled, args) == outcome(plain, args), text
 
 
 def sums(x, z, n):
@@ -218,11 +215,7 @@ def sums(x, z, n):
 def test_sums_that_may_be_of_nothing(expression, kinds):
     """They are Python's zero then, an integer, whatever the others are."""
     values = [X[:4].tolist() if kind is list else (X[:4] * 3).astype(kind) for kind in kinds]
-    text = inspect.getsource(sums).replace("EXPRESSION", expression)
-    name = f"<sums {expression}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    space = {"np": np}
-    exec(compile(text, name, "exec"), space)
-    compiled = jitrt.jit(space["sums"])
+    plain = function_of(inspect.getsource(sums).replace("EXPRESSION", expression), "sums")
+    compiled = jitrt.jit(plain)
     for n in (6, 1, 3, 9):
-        assert outcome(compiled, (*values, n)) == outcome(space["sums"], (*values, n))
+        assert outcome(compiled, (*values, n)) == outcome(plain, (*values, n))

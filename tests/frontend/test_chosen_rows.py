@@ -1,10 +1,10 @@
 """`numpy.where` in loops computes both of its operands everywhere, and what they raise is seen."""
 
-import linecache
 import warnings
 
 import numpy as np
 import pytest
+from texts import function_of
 
 from jitrt.runtime.stagedloops import LoopEngine
 
@@ -19,23 +19,18 @@ VALUES = [
 ]
 
 
-def function_of(value):
-    source = (
+def chosen_of(value):
+    return function_of(
         "def f(x, y, out):\n    for k in range(len(out)):\n"
         f"        out[k] = np.where(y[k] > 0.5, {value}, 0.0)\n        if out[k, 0] > 1e9:\n            out[k] *= 2\n"
         "    return out\n"
     )
-    filename = f"<test of chosen rows {hash(source)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np}
-    exec(compile(source, filename, "exec"), space)
-    return space["f"]
 
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("length", [1, 3, 8, 17])
 def test_what_is_not_chosen_warns_as_in_numpy(value, length):
-    function = function_of(value)
+    function = chosen_of(value)
     x, y = np.full((4, length), 2.0), np.ones((4, length))
     y[2, length // 2] = 0
     x[2, length // 2] = -3 if "np" in value or "**" in value else 0

@@ -1,12 +1,12 @@
 """Strings that values decide on, in staged functions: states of machines, kinds of events, names in results."""
 
-import linecache
 import random
 import textwrap
 
 import numpy as np
 import pytest
 from covering import few
+from texts import function_of
 
 import jitrt
 
@@ -126,11 +126,7 @@ def test_uses(use):
                 out.append(v * 2)
             return {use}, out[-1]
     """)
-    name = f"<chosen {use}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    space = {}
-    exec(compile(text, name, "exec"), space)
-    f = space["f"]
+    f = function_of(text)
     fast = jitrt.jit(f)
     for x in (X, X[::-1].copy(), X[:1].copy(), -X):
         try:
@@ -180,13 +176,10 @@ def test_random_machines(seed):
             lines += [f"        n += 1 if {condition()} else 0"]
     lines += [f"    return {rng.choice(['s, t, log, n', 's, n', 'log, t', '[s, t], n, log'])}"]
     text = "\n".join(lines) + "\n"
-    name = f"<machine {seed}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    space = {}
-    exec(compile(text, name, "exec"), space)
+    plain = function_of(text)
     values = np.random.default_rng(seed)
-    fast = jitrt.jit(space["f"])
+    fast = jitrt.jit(plain)
     assert fast.explain(np.ones(3)).loop, text
     for n in (7, 0, 1, 40):
         x = values.uniform(-3, 4, n)
-        assert repr(fast(x)) == repr(space["f"](x)), text
+        assert repr(fast(x)) == repr(plain(x)), text

@@ -4,7 +4,8 @@ import sys
 
 import numpy as np
 import pytest
-from test_element_loops import agrees, function_of
+from test_element_loops import agrees
+from texts import function_of
 
 PARTS = np.array([0.0, -0.0, 1.5, -2.25, 1e200, -1e-200, 3e-310, np.inf, -np.inf, np.nan])
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 14), reason="operations of real and complex numbers differ")

@@ -7,7 +7,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 
 import numpy as np
 import pytest
-from test_element_loops import function_of
+from texts import function_of
 
 import jitrt
 from jitrt.frontend.control.stage import stage

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_element_loops import function_of
+from texts import function_of
 
 import jitrt
 

@@ -1,12 +1,12 @@
 """Loops over elements run compiled with the results, types, errors and changed arguments of plain Python."""
 
-import linecache
 import math
 import os
 import time
 
 import numpy as np
 import pytest
+from texts import function_of
 
 import jitrt
 from jitrt.frontend.control.stage import stage
@@ -14,15 +14,6 @@ from jitrt.frontend.control.values import NotStaged
 from jitrt.runtime.loopengine import MISS
 from jitrt.runtime.stagedloops import LoopEngine
 from jitrt.values.glance import has_loops
-
-
-def function_of(source, name="f", **namespace):
-    """A function whose source can be looked up, as those of modules and notebooks can."""
-    filename = f"<test {hash(source)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np, "math": math, **namespace}
-    exec(compile(source, filename, "exec"), space)
-    return space[name]
 
 
 def _bits(array):

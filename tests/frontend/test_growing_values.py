@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from test_element_loops import agrees, function_of
+from test_element_loops import agrees
+from texts import function_of
 
 X = np.random.default_rng(0).normal(size=9)
 LONG = np.random.default_rng(1).normal(size=70)

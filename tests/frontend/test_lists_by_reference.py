@@ -5,7 +5,7 @@ import textwrap
 import numpy as np
 import pytest
 from list_checks import agrees, call, made, outcome, shown
-from test_element_loops import function_of
+from texts import function_of
 
 import jitrt
 from jitrt.frontend.control import references

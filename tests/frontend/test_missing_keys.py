@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from test_element_loops import agrees, function_of, same
+from test_element_loops import agrees, same
+from texts import function_of
 
 import jitrt
 

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from test_element_loops import function_of
+from texts import function_of
 
 import jitrt
 

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from test_element_loops import agrees, function_of, outcome, same
+from test_element_loops import agrees, outcome, same
+from texts import function_of
 
 import jitrt
 

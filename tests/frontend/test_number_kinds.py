@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from test_element_loops import agrees, function_of, outcome, same
+from test_element_loops import agrees, outcome, same
+from texts import function_of
 
 from jitrt.frontend.control.stage import stage
 from jitrt.frontend.control.values import NotStaged

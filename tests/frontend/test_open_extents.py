@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from test_element_loops import agrees, function_of
+from test_element_loops import agrees
+from texts import function_of
 
 X = np.arange(24.0)
 

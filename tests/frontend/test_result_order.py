@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
-from test_element_loops import function_of
+from texts import function_of
 
 import jitrt
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from test_element_loops import function_of, outcome, same
+from test_element_loops import outcome, same
+from texts import function_of
 
 import jitrt
 

@@ -6,7 +6,8 @@ import numbers
 import numpy as np
 import pytest
 from test_asking import Registry
-from test_element_loops import agrees, function_of
+from test_element_loops import agrees
+from texts import function_of
 
 import jitrt
 

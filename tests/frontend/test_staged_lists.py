@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from test_element_loops import agrees, function_of
+from test_element_loops import agrees
+from texts import function_of
 
 import jitrt
 from jitrt.frontend.control.stage import stage

@@ -1,11 +1,11 @@
 """What staging a function costs depends on its text alone, and is linear in it: in lines that run and statements."""
 
-import linecache
 import sys
 
 import numpy as np
 import pytest
 from llvmlite import ir
+from texts import function_of
 
 from jitrt.codegen.procedures import emit_procedure
 from jitrt.frontend.control.stage import stage
@@ -13,20 +13,15 @@ from jitrt.frontend.control.values import NotStaged
 from jitrt.ir.loops import statements_within
 
 
-def function_of(body, head="x, y"):
+def with_body(body, head="x, y"):
     """A function with that body, whose source is known."""
-    text = f"def f({head}):\n" + "".join(f"    {line}\n" for line in body)
-    name = f"<growth {hash(text)}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    scope = {"np": np}
-    exec(compile(text, name, "exec"), scope)
-    return scope["f"]
+    return function_of(f"def f({head}):\n" + "".join(f"    {line}\n" for line in body))
 
 
 def many_statements(n):
     """A long body."""
     body = [f"    s{k} = x[k] * {k + 1}.5 + s{max(k - 1, 0)}" for k in range(n)]
-    return function_of(
+    return with_body(
         ["s0 = 0.0", *(f"s{k} = 0.0" for k in range(n)), "for k in range(len(x)):", *body, f"return s{n - 1}"]
     )
 
@@ -34,19 +29,19 @@ def many_statements(n):
 def many_loops(n):
     """One loop behind the other."""
     loops = [line for k in range(n) for line in ("for k in range(len(x)):", f"    s = s * 0.5 + x[k] * {k}.25")]
-    return function_of(["s = 0.0", *loops, "return s"])
+    return with_body(["s = 0.0", *loops, "return s"])
 
 
 def many_rows(n):
     """Row statements in one loop."""
     rows = [f"    y[k, {j}:] = y[k, {j}:] * 0.5 + x[: len(x) - {j}]" for j in range(1, n + 1)]
-    return function_of(["for k in range(len(y)):", *rows])
+    return with_body(["for k in range(len(y)):", *rows])
 
 
 def many_choices(n):
     """Choices behind each other, each of which changes a variable."""
     choices = [line for j in range(n) for line in (f"    if x[k] > {j}.5:", f"        s = s + {j}.0")]
-    return function_of(["s = 0.0", "for k in range(len(x)):", *choices, "return s"])
+    return with_body(["s = 0.0", "for k in range(len(x)):", *choices, "return s"])
 
 
 def nested(n):
@@ -55,7 +50,7 @@ def nested(n):
     for k in range(n):
         lines.append("    " * k + f"for i{k} in range(3):")
         lines.append("    " * (k + 1) + "s = s + x[0]")
-    return function_of([*lines, "return s"])
+    return with_body([*lines, "return s"])
 
 
 def cost(function, n=6):

@@ -3,24 +3,19 @@
 The functions are random texts, or made of every form in which an expression evaluates several others.
 """
 
-import linecache
 import textwrap
 
 import numpy as np
 import pytest
 from covering import few
+from texts import function_of
 
 import jitrt
 
 
 def _function(name, body):
     """A function of a text that `inspect` finds."""
-    source = textwrap.dedent(body)
-    filename = f"<temporaries {hash(source)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np}
-    exec(compile(source, filename, "exec"), space)
-    return space[name]
+    return function_of(textwrap.dedent(body), name)
 
 
 def _agrees(function, *args):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from covering import few
-from test_element_loops import agrees, function_of
+from test_element_loops import agrees
+from texts import function_of
 
 from jitrt.frontend.control.written import WRITTEN
 from jitrt.frontend.control.written_arrays import ARRAYS

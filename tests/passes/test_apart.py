@@ -1,13 +1,12 @@
 """Loops are said to have independent iterations only where no iteration sees what another one does."""
 
 import itertools
-import linecache
-import math
 import random
 
 import numpy as np
 import pytest
 from covering import few
+from texts import function_of
 
 from jitrt.frontend.control.stage import stage
 from jitrt.frontend.control.values import NotStaged
@@ -15,14 +14,8 @@ from jitrt.ir.loops import For, Scope, statements_within
 from jitrt.passes.apart import loops_apart
 
 
-def function_of(body, parameters="x, y, z, k"):
-    lines = [f"def f({parameters}):", *(f"    {line}" for line in body.splitlines())]
-    source = "\n".join(lines) + "\n"
-    filename = f"<test of independent iterations {hash(source)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np, "math": math}
-    exec(compile(source, filename, "exec"), space)
-    return space["f"]
+def with_body(body, parameters="x, y, z, k"):
+    return function_of("\n".join([f"def f({parameters}):", *(f"    {line}" for line in body.splitlines())]) + "\n")
 
 
 ROWS = np.arange(42.0).reshape(6, 7)
@@ -33,7 +26,7 @@ ARGUMENTS = (VECTOR.copy(), ROWS.copy(), ROWS.copy(), PLACES)
 
 def apart(body, *args, parameters="x, y, z, k"):
     """Whether the first loop of a function has independent iterations."""
-    procedure = stage(function_of(body, parameters), args or ARGUMENTS).procedure
+    procedure = stage(with_body(body, parameters), args or ARGUMENTS).procedure
     # Loops over whole arrays are none of the user's; in his there is a scope, which `continue` leaves.
     written = (s for s in statements_within(procedure.body) if isinstance(s, For) and isinstance(s.body[0], Scope))
     return next(written).index in loops_apart(procedure)
@@ -114,7 +107,7 @@ def test_strided_arrays_are_apart_by_their_indices():
 
 def test_loops_that_only_move_elements_are_left_to_one_thread():
     def found(body):
-        return loops_apart(stage(function_of(body), ARGUMENTS, True).procedure)
+        return loops_apart(stage(with_body(body), ARGUMENTS, True).procedure)
 
     assert not found("y[:] = z\nfor i in range(len(x)):\n  x[i] = y[i, 0]")
     assert not found("for i in range(3):\n  y = z * 2 + y\nreturn y")
@@ -123,7 +116,7 @@ def test_loops_that_only_move_elements_are_left_to_one_thread():
 
 
 def test_little_work_is_no_reason():
-    procedure = stage(function_of("for i in range(3):\n  x[i] = -x[i]"), ARGUMENTS).procedure
+    procedure = stage(with_body("for i in range(3):\n  x[i] = -x[i]"), ARGUMENTS).procedure
     assert loops_apart(procedure) and not loops_apart(procedure, 1000)
 
 
@@ -191,7 +184,7 @@ def test_generated_iterations_touch_what_no_other_one_stores(seed):
                 continue
         except NotStaged:
             continue
-        one = function_of("\n".join(body), "u, v, w, n, i")
+        one = with_body("\n".join(body), "u, v, w, n, i")
         touched = []
         for i in eval(first, {"n": n}):
             log = {}

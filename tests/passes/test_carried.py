@@ -1,10 +1,10 @@
 """Recursions keep in registers what the next iteration loads, and compute what they computed."""
 
 import itertools
-import linecache
 
 import numpy as np
 import pytest
+from texts import function_of
 
 import jitrt
 from jitrt.frontend.control.stage import stage
@@ -12,14 +12,6 @@ from jitrt.ir.integers import Poly
 from jitrt.ir.loops import External, For, Load, Parameter, Procedure, Store
 from jitrt.ir.verify import verify
 from jitrt.passes.carried import carry
-
-
-def function_of(source):
-    filename = f"<test of carried {hash(source)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np}
-    exec(compile(source, filename, "exec"), space)
-    return space["f"]
 
 
 def carried(function, *args):

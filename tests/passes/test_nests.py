@@ -1,12 +1,12 @@
 """Loops over arrays that become one compute what they computed before, and do so only where no element is missed."""
 
-import linecache
 import random
 import warnings
 
 import numpy as np
 import pytest
 from covering import few
+from texts import function_of
 
 import jitrt
 from jitrt.frontend.control.stage import stage
@@ -18,18 +18,12 @@ from jitrt.runtime.loopengine import MISS
 from jitrt.runtime.stagedloops import LoopEngine
 
 
-def function_of(body, parameters="a, b, c, steps"):
-    lines = [f"def f({parameters}):", *(f"    {line}" for line in body)]
-    source = "\n".join(lines) + "\n"
-    filename = f"<test of fused loops {hash(source)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np}
-    exec(compile(source, filename, "exec"), space)
-    return space["f"]
+def with_body(body, parameters="a, b, c, steps"):
+    return function_of("\n".join([f"def f({parameters}):", *(f"    {line}" for line in body)]) + "\n")
 
 
 def stepping(*body):
-    return function_of(["for _ in range(steps):", *(f"    {line}" for line in body), "return a, b, c"])
+    return with_body(["for _ in range(steps):", *(f"    {line}" for line in body), "return a, b, c"])
 
 
 def arrays(shape, dtype="f8", seed=0):
@@ -89,7 +83,7 @@ def test_rows_of_matrices_without_gaps_are_one_loop():
 
 @pytest.mark.parametrize("call", ["np.argsort(a, kind='stable')", "np.argsort(a, 0, kind='stable')"])
 def test_numbers_of_rows_and_columns_that_are_stored_stay(call):
-    function = function_of(["t = 0", "for i in range(40):", "    t += i", f"return {call}, t"], "a")
+    function = with_body(["t = 0", "for i in range(40):", "    t += i", f"return {call}, t"], "a")
     fast = jitrt.jit(function)
     for shape in ((40, 70), (3, 5), (2, 1)):
         a = np.arange(np.prod(shape)).reshape(shape) % 3.0

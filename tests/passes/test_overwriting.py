@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_nests import arrays, function_of, stepping
+from test_nests import arrays, stepping, with_body
 
 from jitrt.frontend.control.stage import stage
 from jitrt.ir.loops import Memory, statements_within
@@ -35,7 +35,7 @@ def programs():
         lines = [f"    {line}" for line in body]
         kept = ", np.array(kept)" if "kept" in str(body) else ""
         whole = ["kept = []", "for k in range(steps):", *lines, f"return a + 0, b + 0, c + 0{kept}"]
-        yield pytest.param(function_of(whole), None, id=name)
+        yield pytest.param(with_body(whole), None, id=name)
 
 
 @pytest.mark.parametrize("function, count", list(programs()))

@@ -1,14 +1,13 @@
 """Loops with independent iterations give NumPy's bits, errors and arrays on any number of threads."""
 
 import itertools
-import linecache
-import math
 import threading
 import warnings
 
 import numpy as np
 import pytest
 from jitrt.kernels.pool import PROCESS
+from texts import function_of
 
 import jitrt
 from jitrt.runtime import threads
@@ -31,14 +30,8 @@ def any_work_is_worth_it(monkeypatch):
     jitrt.set_num_threads(before)
 
 
-def function_of(body, parameters):
-    """A function that no other test has compiled."""
-    source = "\n".join([f"def f({parameters}):", *(f"    {line}" for line in body.splitlines())]) + "\n"
-    filename = f"<test of shared loops {hash(source)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np, "math": math}
-    exec(compile(source, filename, "exec"), space)
-    return space["f"]
+def with_body(body, parameters):
+    return function_of("\n".join([f"def f({parameters}):", *(f"    {line}" for line in body.splitlines())]) + "\n")
 
 
 def outcome(function, args):
@@ -67,7 +60,7 @@ def same(got, want):
 
 def agrees(body, parameters, *calls, staged=True, shares=True):
     """All calls give what plain ones give with 1, 2 and 5 threads, in Python's and in native calls."""
-    function = function_of(body, parameters)
+    function = with_body(body, parameters)
     fast = jitrt.jit(function)
     wanted = [outcome(function, args) for args in calls]
     for count in (1, 2, 5):
@@ -116,7 +109,7 @@ def test_rows_and_columns():
 
 
 def test_strided_arrays():
-    function = function_of("for i in range(a.shape[0]):\n  a[i] = b[i, ::-1] + 1", "a, b")
+    function = with_body("for i in range(a.shape[0]):\n  a[i] = b[i, ::-1] + 1", "a, b")
     fast = jitrt.jit(function)
     for count in (1, 2, 5):
         jitrt.set_num_threads(count)
@@ -193,7 +186,7 @@ def test_warnings(what):
 
 
 def test_an_error_state_that_raises():
-    function = function_of("for i in range(len(x)):\n  y[i] = np.float64(1.0) / x[i]", "x, y")
+    function = with_body("for i in range(len(x)):\n  y[i] = np.float64(1.0) / x[i]", "x, y")
     fast = jitrt.jit(function)
     x = np.arange(40.0)[::-1].copy()
     for count in (1, 2, 5):
@@ -220,7 +213,7 @@ def test_the_first_error_comes_first_though_a_later_iteration_never_ends():
 
 def test_arguments_that_share_memory():
     body = "for i in range(len(x)):\n  y[i] = x[i] + 1"
-    function = function_of(body, "x, y")
+    function = with_body(body, "x, y")
     fast = jitrt.jit(function)
     jitrt.set_num_threads(5)
     for shift in (0, 1, 2, 30):
@@ -232,7 +225,7 @@ def test_arguments_that_share_memory():
 
 
 def test_no_more_threads_than_a_function_may_use():
-    function = function_of("for i in range(len(x)):\n  x[i] = x[i] * 3", "x")
+    function = with_body("for i in range(len(x)):\n  x[i] = x[i] * 3", "x")
     alone, free = jitrt.jit(function, threads=1), jitrt.jit(function)
     jitrt.set_num_threads(3)
     for _ in range(3):
@@ -243,7 +236,7 @@ def test_no_more_threads_than_a_function_may_use():
 
 
 def test_little_work_is_left_to_one_thread():
-    function = function_of("for i in range(len(x)):\n  x[i] = x[i] * 5", "x")
+    function = with_body("for i in range(len(x)):\n  x[i] = x[i] * 5", "x")
     fast = jitrt.jit(function)
     jitrt.set_num_threads(3)
     threads._process[LEAST] = 10_000
@@ -254,7 +247,7 @@ def test_little_work_is_left_to_one_thread():
 
 
 def test_threads_of_python_at_the_same_time():
-    function = function_of("for i in range(a.shape[0]):\n  t = a[i] * 2\n  b[i] = t.sum() + len(t)", "a, b")
+    function = with_body("for i in range(a.shape[0]):\n  t = a[i] * 2\n  b[i] = t.sum() + len(t)", "a, b")
     fast = jitrt.jit(function)
     jitrt.set_num_threads(3)
     inputs = [rows(100 + k, 7) for k in range(6)]
@@ -278,7 +271,7 @@ def test_threads_of_python_at_the_same_time():
 
 
 def test_a_pool_is_started_when_a_loop_could_use_one(monkeypatch):
-    function = function_of("for i in range(len(x)):\n  x[i] = x[i] * 7", "x")
+    function = with_body("for i in range(len(x)):\n  x[i] = x[i] * 7", "x")
     jitrt.set_num_threads(2)
     process, pool = threads._process, int(threads._process[PROCESS.index("pool")])
     fast = jitrt.jit(function)
