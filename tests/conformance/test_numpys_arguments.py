@@ -192,7 +192,7 @@ CASTING = {
 }
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe", "same_value", "none"])
 @pytest.mark.parametrize("name", CASTING)
 def test_casting_rules(name, casting):

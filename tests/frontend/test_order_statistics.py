@@ -47,7 +47,7 @@ def never_stopped(fast):
     return bool(loops) and not any(loop.stops or loop.refused for loop in loops)
 
 
-@pytest.mark.wide(times=2)
+@pytest.mark.wide
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_order_statistics_of_long_arrays(name, data):

@@ -54,6 +54,7 @@ def scale(short, long):
     return [pytest.param(short, id="short"), pytest.param(long, id="long", marks=pytest.mark.slow)]
 
 
+@pytest.mark.slow  # four of them: tests/codegen/test_cache.py
 @pytest.mark.parametrize("kernels", scale(3, 40))
 def test_eight_processes_race_on_one_empty_cache(tmp_path, kernels):
     for process in [start(tmp_path, 0, kernels) for _ in range(8)]:
@@ -272,6 +273,7 @@ def test_a_user_without_a_home(monkeypatch):
     assert cache.summary()["bytes"] == 0 and cachefiles.clean(0) == 0
 
 
+@pytest.mark.slow  # those of whole programs: tests/test_programs.py
 def test_keys_do_not_depend_on_the_hash_of_strings(tmp_path):
     """What a second process with another seed asks for is there already."""
     for seed in ("1", "2", "random"):
