@@ -179,7 +179,8 @@ def _parts(builder: ir.IRBuilder, z: ir.Value) -> tuple[ir.Value, ir.Value]:
     return builder.extract_value(z, 0), builder.extract_value(z, 1)
 
 
-def _pair(builder: ir.IRBuilder, real: ir.Value, imag: ir.Value) -> ir.Value:
+def make_complex(builder: ir.IRBuilder, real: ir.Value, imag: ir.Value) -> ir.Value:
+    """A complex number of its parts."""
     pair = ir.Constant(ir.LiteralStructType([real.type, imag.type]), ir.Undefined)
     return builder.insert_value(builder.insert_value(pair, real, 0), imag, 1)
 
@@ -189,12 +190,12 @@ def _complex_multiply(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir
     (a, b), (c, d) = _parts(builder, x), _parts(builder, y)
     bd, bc = builder.fmul(b, d), builder.fmul(b, c)
     if has_fma():
-        return _pair(
+        return make_complex(
             builder,
             call_intrinsic(builder, "fma", (a, c, builder.fneg(bd))),
             call_intrinsic(builder, "fma", (a, d, bc)),
         )
-    return _pair(builder, builder.fsub(builder.fmul(a, c), bd), builder.fadd(builder.fmul(a, d), bc))
+    return make_complex(builder, builder.fsub(builder.fmul(a, c), bd), builder.fadd(builder.fmul(a, d), bc))
 
 
 def _complex_reciprocal(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Value:
@@ -209,7 +210,7 @@ def _complex_reciprocal(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> 
     scale = builder.fadd(larger, builder.fmul(smaller, ratio))
     unit, rest = builder.fdiv(one, scale), builder.fdiv(ratio, scale)
     imag = builder.fneg(builder.select(larger_real, rest, unit))
-    return _pair(builder, builder.select(larger_real, unit, rest), imag)
+    return make_complex(builder, builder.select(larger_real, unit, rest), imag)
 
 
 def _complex_divide(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
@@ -227,7 +228,7 @@ def _complex_divide(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.V
     by_zero = builder.and_(builder.fcmp_ordered("==", size_c, zero), builder.fcmp_ordered("==", size_d, zero))
     real = builder.select(by_zero, builder.fdiv(a, size_c), builder.fmul(real, scale))
     imag = builder.select(by_zero, builder.fdiv(b, size_c), builder.fmul(imag, scale))
-    return _pair(builder, real, imag)
+    return make_complex(builder, real, imag)
 
 
 def _wrapping(instruction: str) -> Callable[..., ir.Value]:

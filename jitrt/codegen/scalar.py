@@ -28,7 +28,7 @@ from ..ir.ops.ufuncs import COMPUTED, CUBE
 from ..ir.types import NATIVE, SWAPPED
 from ..kernels import libm, vmath
 from ..kernels.numpy_strips import emit_call
-from .arithmetic import arithmetic, with_flags
+from .arithmetic import arithmetic, make_complex, with_flags
 from .complexflags import with_complex_flags
 from .context import I64, call_intrinsic, context, has_avx512, has_fma
 from .kept import keep
@@ -276,11 +276,6 @@ def _is_inline(emit: Emitter, operands: tuple[np.dtype, ...], result: np.dtype) 
         return False
     declared = [f for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     return value.type == value_type(result) and not declared
-
-
-def make_complex(builder: ir.IRBuilder, real: ir.Value, imag: ir.Value) -> ir.Value:
-    pair = ir.Constant(ir.LiteralStructType([real.type, imag.type]), ir.Undefined)
-    return builder.insert_value(builder.insert_value(pair, real, 0), imag, 1)
 
 
 def emit_cast(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, target: np.dtype) -> ir.Value:

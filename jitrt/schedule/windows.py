@@ -37,19 +37,7 @@ Window = tuple[int, int]
 
 
 def slide(groups: list[Group], graph: Graph, layouts: Layouts, inlined: Callable[[Node], bool]) -> list[Group]:
-    """`groups` with those joined that should be computed side by side.
-
-    Parameters
-    ----------
-    groups : list of Group
-        In an order in which they can run.
-    graph : Graph
-        The legalised graph.
-    layouts : Layouts
-        Where stored nodes lie.
-    inlined : callable
-        Whether a node is computed where it is used unless it is stored.
-    """
+    """`groups` with those joined that should be computed side by side. Parameters as for `sharing.share_loops`."""
     if sum(g.host is None for g in groups) < 2:
         return groups
     policy = _Policy(groups, graph, layouts, inlined)

@@ -111,13 +111,7 @@ class HostCalls:
         self._trace.effects.step(node)
 
     def external_call(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Record the call of a function that is not NumPy's, and return its result as tracers.
-
-        Raises
-        ------
-        Untraceable
-            If the call writes into an argument or gives something else than arrays and numbers.
-        """
+        """Record a call of a function that is not NumPy's, and return its result as tracers; raises as `host_call`."""
         trace = self._trace
         if trace.has_forms:
             check(form_in((args, kwargs)), name)
