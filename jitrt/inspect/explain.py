@@ -166,7 +166,8 @@ class Explanation:
         if self.traced is None or self.compiled is None:
             return []
         calls = [f"{name} at {line}{_NO_KERNEL}" for name, line in self._traced_calls()]
-        steps = [s.node for c in self.programs for s in c.program.steps if isinstance(s, HostStep)]
+        left = [c.program for c in self.programs if not c.program.image.is_native]  # steps are found by compiling again
+        steps = [s.node for program in left for s in program.steps if isinstance(s, HostStep)]
         calls += [f"{n.op.name} {n.type}: Python's rules for its own numbers" for n in steps if is_python(n.op)]
         others = [n for n in steps if n.op.name != "call" and not is_python(n.op)]
         return calls + [f"{n.op.name} {n.type}{_NO_KERNEL}" for n in others]
