@@ -79,7 +79,8 @@ class ndarray(metaclass=_Arrays):
     @property
     def type(self) -> ArrayType:
         """Dtype and shape, as nodes have them."""
-        return self._memory.type if self._part is None else self._part.type
+        part = self._part
+        return self._memory.type if part is None else part.type
 
     def _elements(self) -> Any:
         """NumPy's array, if it is there already."""
@@ -87,7 +88,11 @@ class ndarray(metaclass=_Arrays):
         return self._held.value if plain is None and self._part is None else plain  # type: ignore[union-attr]
 
     def _node(self) -> Node:
-        return PENDING.of_part(self._memory, self._part)
+        held = self._held
+        if self._plain is not None or held is None:
+            return PENDING.of_copy(self._plain)  # type: ignore[arg-type]
+        node = held.node
+        return node if node is not None and self._part is None else PENDING.of_part(held, self._part)
 
     def _read(self) -> Any:
         """The elements; nobody must write into them, or keep them."""
@@ -210,7 +215,7 @@ class ndarray(metaclass=_Arrays):
 
     @property
     def dtype(self) -> np.dtype:
-        plain = self._plain
+        plain = self._elements()
         return self.type.dtype if plain is None else plain.dtype
 
     @property
@@ -368,7 +373,7 @@ class ndarray(metaclass=_Arrays):
                 return lazy(self._read().copy())
             if order == "K":
                 return self._converted(self.type.dtype)
-            return made_of(PENDING.made(b.copy(self._node(), 0)))
+            return made_of(PENDING.made(PENDING.copied(self._node())))
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
         if self._plain is not None:

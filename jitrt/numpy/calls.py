@@ -36,6 +36,7 @@ _DTYPES = frozenset(map(np.dtype, np.typecodes["All"])) - set(map(np.dtype, "SUV
 NUMBERS = frozenset({bool, int, float, complex, np.float64, np.int64, np.bool_, np.float32, np.complex128})
 # Arguments that have no arrays in them.
 _SIMPLE = NUMBERS | {type(None), str, slice, type(Ellipsis), type, type(np.dtype(float)), type(np.dtype(int))}
+_OURS = _SIMPLE  # and arrays
 _array: Any = None  # the class of lazy arrays, which `array` sets: it needs this module
 _made_of: Any = None
 _plain_of: Any = None
@@ -43,8 +44,9 @@ _plain_of: Any = None
 
 def set_class(lazy: type, made_of: Callable[..., Any], plain_of: Callable[..., Any]) -> None:
     """Say what class lazy arrays are of, and what makes one, of a memory and of a small array."""
-    global _array, _made_of, _plain_of
+    global _array, _made_of, _plain_of, _OURS
     _array, _made_of, _plain_of = lazy, made_of, plain_of
+    _OURS = _SIMPLE | {lazy, np.ndarray}
 
 
 def is_lazy(value: Any) -> bool:
@@ -78,6 +80,17 @@ def plains(args: tuple) -> list[Any] | None:
             return None
         given.append(value)
     return given
+
+
+def has_no_others(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a call is of a lazy array, or of several in a row, and no other class has a say in what becomes of it."""
+    first, *others = args
+    if type(first) is list or type(first) is tuple:
+        if not first or type(first[0]) is not _array or not _OURS.issuperset(map(type, first)):
+            return False
+    elif type(first) is not _array:
+        return False
+    return _OURS.issuperset(map(type, others)) and (not kwargs or _OURS.issuperset(map(type, kwargs.values())))
 
 
 def lazy(value: Any, scalars: bool = True, is_shared: bool = False, small: bool = True) -> Any:
@@ -133,9 +146,8 @@ def eager(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], tar
     return lazy(function(*args, **kwargs), is_shared=is_shared)
 
 
-def store(target: ndarray, node: Node) -> None:
-    """Let `target` have the value of a node of its dtype and shape."""
-    memory, part = target._memory, target._part
+def store(memory: Memory, part: Part | None, node: Node) -> None:
+    """Let a part of a memory, or all of it, have the value of a node of its dtype and shape."""
     if not PENDING.assign(memory, part, node):
         value = PENDING.read(PENDING.made(PENDING.fresh(node)))
         written = PENDING.read(memory, part)
@@ -159,10 +171,11 @@ def exact(made: Any) -> Any:
 
 def call_function(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """``func(*args, **kwargs)``, where a lazy array is among the arguments."""
-    if _is_short_fold(func, args, kwargs):
+    if func in ONE_PASS and _is_short_fold(args, kwargs):
         with PENDING.lock:
             return func(PENDING.read(args[0]._memory, args[0]._part))
-    return exact(_called(func, args, kwargs))
+    made = _called(func, args, kwargs)
+    return made if type(made) is _array and not made._scalar else exact(made)
 
 
 def _called(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -204,17 +217,12 @@ def _row(func: Callable[..., Any]) -> tuple[Any, int]:
     return build, sys.maxsize if place is None else place
 
 
-def _is_short_fold(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool:
+def _is_short_fold(args: tuple, kwargs: dict[str, Any]) -> bool:
     """Whether a call folds all of an array that is known, of a size at which NumPy is faster: nothing fuses."""
-    if (
-        func not in ONE_PASS
-        or len(args) != 1
-        or type(args[0]) is not _array
-        or any(v is not None for v in kwargs.values())
-    ):
+    if len(args) != 1 or type(args[0]) is not _array:
         return False
-    is_known = args[0]._plain is None and args[0]._memory.node is None
-    return is_known and args[0].type.size < policy.KNOWN_FOLD
+    is_known = args[0]._plain is None and args[0]._held.node is None
+    return is_known and args[0].size < policy.KNOWN_FOLD and all(v is None for v in kwargs.values())
 
 
 def _phantoms(value: Any) -> Any:
@@ -238,15 +246,13 @@ def built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwar
                 found = _views(build, func, args[0], args[1:], kwargs)
                 if found is not None:
                     return found
-            if PENDING.vain.left and PENDING.is_vain(largest(args)):
-                raise NotLazy
-            PENDING.begin()
+            PENDING.begin(largest(args) if PENDING.vain.left else 0)
             entries: list[Any] = [func]
             operands: list[Node] = []
             _add_keys(args, entries, operands)
-            for name, value in kwargs.items():
-                entries.append(name)
-                _add_keys((value,), entries, operands)
+            if kwargs:
+                entries.extend(kwargs)
+                _add_keys(kwargs.values(), entries, operands)
             if func in _MAKE_ORDERED and not all(map(PENDING.is_in_c_order, operands)):
                 raise NotLazy  # in an order that NumPy knows
             key = tuple(entries)
@@ -301,10 +307,7 @@ def _add_keys(values: Iterable[Any], entries: list[Any], operands: list[Node] | 
     for value in values:
         kind = type(value)
         if kind is _array and operands is not None:
-            memory, part = value._memory, value._part
-            node = memory.node
-            if node is None or part is not None:
-                node = PENDING.of_part(memory, part)
+            node = value._node()
             entries.append(node)
             operands.append(node)
         elif kind in _BY_VALUE:

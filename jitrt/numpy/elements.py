@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import policy
-from ..frontend.storage import fit
 from ..ir import build as b
 from ..ir.node import Node
 from ..ir.ops.movement import encode_index
@@ -103,8 +102,8 @@ def get_item(array: ndarray, index: Any) -> Any:
 
 def set_item(array: ndarray, index: Any, value: Any) -> None:
     """``array[index] = value``."""
-    memory = array._memory
-    if not PENDING.values and memory.node is None and not array._scalar and encoded(index) is not None:
+    memory, basic = array._memory, encoded(index)
+    if not PENDING.values and memory.node is None and not array._scalar and basic is not None:
         known = PENDING.read(memory, array._part)
         given = value._read() if is_lazy(value) and value._memory.node is None else value
         if type(known) is np.ndarray and (type(given) in PLAIN or isinstance(given, np.generic)):
@@ -116,8 +115,7 @@ def set_item(array: ndarray, index: Any, value: Any) -> None:
             if not (index is Ellipsis or (isinstance(index, tuple) and not index) or is_lazy(index)):
                 raise TypeError(f"'{array.dtype}' object does not support item assignment")
             array._held, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
-        elif array._memory.node is None and type(value) in NUMBERS and _positions(index):
-            memory = array._memory
+        elif memory.node is None and type(value) in NUMBERS and _positions(index):
             is_read = bool(PENDING.values) and (not PENDING.is_private(memory) or bool(memory.inputs))
             known = PENDING.read(memory, array._part)
             if is_read:
@@ -125,46 +123,49 @@ def set_item(array: ndarray, index: Any, value: Any) -> None:
             known[index] = value
             return
         try:
-            _assign(array, index if encoded(index) is not None else _plain_index(index), value)
+            _assign(array, basic, index if basic is not None else _plain_index(index), value)
         except FAILURES:
             eager(operator.setitem, (array, index, value), {}, (array,))
 
 
-def _assign(array: ndarray, index: Any, value: Any) -> None:
-    """Record an assignment to elements."""
-    memory = array._memory
-    is_recorded = is_lazy(value) and value._memory.node is not None
-    mask = is_lazy(index) and index.dtype == np.bool_ and index.ndim > 0
-    if memory.node is None and not is_recorded and not (mask and index._memory.node is not None):
+def _assign(array: ndarray, basic: tuple[Any, ...] | None, index: Any, value: Any) -> None:
+    """Record an assignment to elements; `basic` is the index as nodes have it, unless it is another one."""
+    memory, source = array._memory, value._held if is_lazy(value) else None
+    mask = is_lazy(index) and index.dtype.kind == "b" and index.ndim > 0
+    parts = [memory, source, index._held if mask else None]
+    if not any(m is not None and m.node is not None for m in parts):
         raise NotLazy  # it costs less to write at once
     if mask:
-        target, node = array, _masked(array, index, value)
-    else:
-        basic = encoded(index)
-        part = at(_part(array), encode_index(index) if basic is None else basic)
-        if part is None:
-            raise NotLazy  # an element
-        target = array._view(part)
-        if is_lazy(value) and value._memory is memory:
-            given = _part(value)
-            if given.region == part.region:
-                if memory.is_writable(part):
-                    return  # the second half of ``x[i] += v``
-                raise NotLazy
-            if is_copied_first(part, given):
-                raise NotLazy
-        PENDING.begin()
-        node = fit(_element_or_array(value, array.dtype), array.dtype, target.shape)
-    store(target, node)
+        store(memory, array._part, _masked(array, index, value))
+        return
+    part = at(_part(array), encode_index(index) if basic is None else basic)
+    if part is None:
+        raise NotLazy  # an element
+    if source is memory:
+        given = _part(value)
+        if given.region == part.region:
+            if memory.is_writable(part):
+                return  # the second half of ``x[i] += v``
+            raise NotLazy
+        if is_copied_first(part, given):
+            raise NotLazy
+    PENDING.begin()
+    store(memory, part, PENDING.fitted(_element_or_array(value, part.type.dtype), part))
 
 
 def _masked(array: ndarray, mask: ndarray, value: Any) -> Node:
     """The value of an array of which a boolean array chooses elements that become one number."""
-    if mask.shape != array.shape[: mask.ndim] or np.ndim(value):
+    part, chooses = _part(array), mask.shape
+    if chooses != part.type.shape[: len(chooses)] or (type(value) not in NUMBERS and np.ndim(value)):
         raise NotLazy
     PENDING.begin()
-    condition = b.view("reshape", mask._node(), shape=mask.shape + (1,) * (array.ndim - mask.ndim))
-    return b.where(condition, fit(_element_or_array(value, array.dtype), array.dtype, array.shape), array._node())
+    condition, given, own = mask._node(), _element_or_array(value, part.type.dtype), array._node()
+    key = "masked", condition, given, own
+    made = PENDING.memo.get(key)
+    if made is None:
+        chosen = b.view("reshape", condition, shape=chooses + (1,) * (part.type.ndim - len(chooses)))
+        made = PENDING.memo[key] = b.where(chosen, PENDING.fitted(given, part), own)
+    return made
 
 
 def _element_or_array(value: Any, dtype: np.dtype) -> Node:
@@ -179,5 +180,5 @@ def _element_or_array(value: Any, dtype: np.dtype) -> Node:
     if isinstance(value, (bool, int, float, complex, np.generic)):
         element = np.empty((), dtype)
         element[()] = value  # raises what NumPy raises for a number that does not fit
-        return PENDING.input(element[()])
+        return PENDING.scalar(element[()], dtype.char, weak=False)
     raise NotLazy

@@ -11,18 +11,27 @@ import numpy as np
 
 from .. import policy
 from .array import ndarray
-from .calls import lazy, real
+from .calls import call_function, has_no_others, lazy, real
+
+_HandedOn = type(np.sum)
 
 
 def over_lazy_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     """One of NumPy's functions, with lazy arrays in place of large ones among its results.
 
-    NumPy hands those among its arguments to them (NEP 18). Small arrays are NumPy's own, with which it is faster alone.
+    NumPy hands those among its arguments to them (NEP 18), which takes some time: where nobody else has a say, they are
+    asked at once. Small arrays are NumPy's own, with which it is faster alone.
     """
+    is_handed_on = type(function) is _HandedOn
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        made = function(*args, **kwargs)
+        if is_handed_on and args and has_no_others(args, kwargs):
+            made = call_function(function, args, kwargs)
+            if type(made) is ndarray:
+                return made
+        else:
+            made = function(*args, **kwargs)
         if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY:
             return made
         return lazy(made, scalars=False, small=False)
@@ -77,7 +86,7 @@ def contents(module: types.ModuleType, convert: Callable[..., Any] = over_lazy_a
         if name.startswith("__"):
             continue
         value = getattr(module, name)
-        if isinstance(value, types.FunctionType | types.BuiltinFunctionType) or type(value) is type(np.sum):
+        if isinstance(value, types.FunctionType | types.BuiltinFunctionType) or type(value) is _HandedOn:
             value = convert(value)
         elif any(value is made for made in _INDEXED):
             value = Indexed(value)

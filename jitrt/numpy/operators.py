@@ -16,7 +16,7 @@ from . import calls
 from .array import ndarray, plain_of
 from .calls import NUMBERS, eager, exact, lazy, real
 from .pending import PENDING, NotLazy
-from .ufuncs import array_ufunc, call_ufunc, into, is_known_and_small, record
+from .ufuncs import array_ufunc, call_ufunc, into, is_worthwhile, record, recorded
 
 
 def _is_number_or_array(value: Any) -> bool:
@@ -38,7 +38,7 @@ def _elements(value: Any) -> Any:
 def _product(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """``x @ y`` where one of them is a lazy array."""
     are_arrays = all(type(v) is np.ndarray or (type(v) is ndarray and not v._scalar) for v in (x, y))
-    if are_arrays and not all(map(is_known_and_small, (x, y))):
+    if are_arrays and is_worthwhile((x, y)):
         return exact(call_ufunc(ufunc, "__call__", (x, y), {}))
     return lazy(python(real(x), real(y)), scalars=False)
 
@@ -51,7 +51,7 @@ def _updated(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: ndarray, y: 
         with PENDING.lock:
             if x._memory.node is None and not PENDING.is_private(x._memory):
                 raise NotLazy
-            return into(x, x**y if ufunc is np.power else record(ufunc, (x, y)))
+            return into(x, _pow(x, y)._node() if ufunc is np.power else recorded(ufunc, (x, y)))
     except NotLazy:
         eager(python, (x, y), {}, (x,))
         return x

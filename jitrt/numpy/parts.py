@@ -19,6 +19,7 @@ from ..ir.ops.updates import Region, is_read_only, region_between, through
 from ..ir.types import ArrayType
 from ..passes.views import merge_reshapes, merge_slices, merge_transposes
 
+_SHARE = 4
 _MOST_ROOTS, _MOST_CHILDREN = 256, 1024
 _MERGING = {"transpose": merge_transposes, "reshape": merge_reshapes, "getitem": merge_slices}
 
@@ -36,13 +37,16 @@ class Part:
         The views; none of them for all of the memory.
     """
 
-    __slots__ = ("children", "is_read_only", "region", "strides", "type", "whole")
+    __slots__ = ("children", "is_little", "is_read_only", "region", "size", "strides", "type", "whole")
 
     def __init__(self, whole: ArrayType, strides: tuple[int, ...] | None, region: Region = ()):
         self.whole = whole
         self.strides = strides
         self.region = region
         self.type = region[-1][2] if region else whole
+        self.size = self.type.size
+        self.is_little = self.size * _SHARE < whole.size
+        """Whether a new value of the whole memory costs more than writing this part."""
         self.is_read_only = is_read_only(region)
         self.children: dict[Hashable, Any] = {}
         """What views of this part show, by what they are made of."""
@@ -140,7 +144,12 @@ def _made(part: Part, cell: Cell, view: Node) -> Part:
     if part.region:
         while view is not cell.content and (merged := _merged(cell, view)) is not None:
             view = merged
-    return Part(part.whole, part.strides, region_between(view, cell.content))
+    whole, region = root(part.whole, part.strides), region_between(view, cell.content)
+    if not region:
+        return whole
+    key = "seen", region
+    found: Part | None = whole.children.get(key)
+    return _note(whole, key, Part(part.whole, part.strides, region)) if found is None else found
 
 
 def _merged(cell: Cell, view: Node) -> Node | None:

@@ -23,14 +23,14 @@ from ..frontend.forms import ordinary
 from ..frontend.numpy.numbers import EXPONENTS
 from ..frontend.numpy.order import Orders
 from ..frontend.segments import graph_from_registers
-from ..frontend.storage import base_of
+from ..frontend.storage import base_of, fit
 from ..ir import build as b
 from ..ir.interpret import stored
 from ..ir.node import Graph, Node, topological_order, type_of
 from ..ir.ops.optable import Kind
 from ..ir.ops.ufuncs import COPY
 from ..ir.ops.updates import update
-from ..ir.types import ArrayType
+from ..ir.types import ArrayType, contiguous_strides
 from ..programs import Compiled
 from .memory import Memory, part_of
 from .parts import Part, root
@@ -41,12 +41,12 @@ from .vain import InVain
 ENOUGH, MOST = 64, 512  # operations of a piece: it ends where it began in the user's code, or anywhere
 _REMEMBERED = 1 << 14  # nodes and graphs by what they were made of
 _MOST_ORDERS = 1 << 10  # of inputs in which strides of nodes are remembered
-_SHARE = 4  # of an array, at least one such part of which is assigned to, for a new value of the whole array
 _SMALL_UPDATES = 8  # of an array that nobody has looked at, as of the edges of a grid
-_FLOATS = frozenset("fdFD")  # dtypes, by their letters: the hash of a dtype takes long
+_FLOATS, _INTEGERS = frozenset("fdFD"), frozenset("bhilqBHILQ")  # dtypes, by their letters: their hash takes long
+_EXPONENTS = frozenset({bool, int, float})  # those of a zero are the same for both zeros
 _EXACT = 1 << 24  # integers that every float but half precision holds
+_FEW_BYTES = 1 << 12  # of an array, whose elements are hashed
 KINDS = frozenset("biufc")  # of dtypes
-_FLOAT = ArrayType(np.dtype(np.float64), (), weak=True)
 
 
 class NotLazy(Exception):
@@ -92,18 +92,20 @@ class Pending:
 
     # -- recording
 
-    def begin(self) -> None:
-        """Get ready to record an operation.
+    def begin(self, size: int = 0) -> None:
+        """Get ready to record an operation on so many elements.
 
         Raises
         ------
         NotLazy
             If the error state asks for reports at the line of the operation, or if nothing is gained by recording it.
         """
+        if self.vain.left and self.is_vain(size):
+            raise NotLazy
         if self._reporting is None or not self._reporting.is_current():
             self.compute()
             self._reporting = Reporting()
-        if not self._reporting.is_lazy or self.is_vain():
+        if not self._reporting.is_lazy:
             raise NotLazy
         self.operations += 1
         if self.operations == 1:
@@ -143,13 +145,13 @@ class Pending:
             found = self._further[key] = Orders(self._strided)
         self.orders = found
 
-    def input_float(self, value: float) -> Node:
-        """The same of a float of Python's."""
-        number = self._inputs
-        node = self.memo.get(number)
+    def scalar(self, value: Any, char: str, weak: bool = True) -> Node:
+        """Another input, a number: one of Python's, or one of NumPy's of the dtype with this letter."""
+        key = self._inputs, char
+        node = self.memo.get(key)
         if node is None:
-            node = self.memo[number] = b.input_node(number, _FLOAT)
-        self._inputs = number + 1
+            node = self.memo[key] = b.input_node(self._inputs, ArrayType(np.dtype(char), (), weak))
+        self._inputs += 1
         self.values[node] = value
         return node
 
@@ -179,7 +181,10 @@ class Pending:
         if found is None:
             node = memory.node
             if node is None:
-                strides = memory.value.strides
+                value = memory.value
+                strides = value.strides
+                if strides == contiguous_strides(value.shape, value.itemsize):
+                    strides = None
             else:
                 strides = self.orders.strides(node) if node.type.ndim > 1 else None
             found = memory.root = root(memory.type, strides)
@@ -196,35 +201,44 @@ class Pending:
         """The node of an array into which others may write: a copy of its elements as they are now."""
         if array.dtype.kind not in KINDS:
             raise NotLazy
-        key = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
-        known = self._copies.get(key)
-        if known is not None and _are_same(known[0], array):
-            return known[1]
+        key: tuple[Any, ...]
+        if array.nbytes <= _FEW_BYTES:  # are compared as the key that they are part of
+            dtype = array.dtype
+            key = array.tobytes(), dtype.char, dtype.byteorder, array.shape, array.strides
+            known = self._copies.get(key)
+            if known is not None:
+                return known[1]
+        else:
+            key = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+            known = self._copies.get(key)
+            if known is not None and _are_same(known[0], array):
+                return known[1]
         copied = _copied(ordinary(array))
         node = self.input(copied)
         self._copies[key] = copied, node
         return node
 
-    def number_of(self, value: Any, ufunc: np.ufunc, dtypes: Sequence[np.dtype]) -> Node:
-        """The node of a number, an operand of `ufunc` beside arrays of these dtypes.
+    def number_of(self, value: Any, ufunc: np.ufunc, chars: str) -> Node:
+        """The node of a number, an operand of `ufunc` beside arrays of dtypes with these letters.
 
         It is an input, since the next turn of a loop may have another one, but for exponents, bools and what decides
         about the dtype of the result.
         """
         kind = type(value)
-        if kind is int and ufunc not in EXPONENTS:
-            if {t.char for t in dtypes} <= _FLOATS and -_EXACT <= value <= _EXACT:
-                return self.input_float(float(value))
-            if len(set(dtypes)) == 1 and dtypes[0].kind in "iu":
-                return self.input(dtypes[0].type(value))
-        if kind is float and ufunc not in EXPONENTS:
-            return self.input_float(value)
-        if kind is int or kind is bool:
+        if ufunc not in EXPONENTS:
+            if kind is float or kind is complex:
+                return self.scalar(value, "d" if kind is float else "D")
+            if kind is int:
+                if _FLOATS.issuperset(chars) and -_EXACT <= value <= _EXACT:
+                    return self.scalar(float(value), "d")
+                if _INTEGERS.issuperset(chars) and len(set(chars)) == 1:
+                    return self.scalar(np.dtype(chars[0]).type(value), chars[0], weak=False)
+        if kind in _EXPONENTS:
             node = self.memo.get((kind, value))
             if node is None:
                 node = self.memo[kind, value] = b.constant(value)
             return node
-        if kind is float or kind is complex:
+        if kind is complex:
             return b.constant(value)
         if isinstance(value, np.generic) and value.dtype.kind in KINDS:
             return self.input(value)
@@ -242,10 +256,9 @@ class Pending:
         They have to where others see them, and where the part is so small that a new value of the whole array would
         take longer.
         """
-        whole = memory.type
         if (memory.node is None and not self.is_private(memory)) or not memory.is_writable(part):
             return False
-        if value.type.size * _SHARE < whole.size:
+        if part is not None and part.is_little:
             memory.small_updates += 1
             if memory.node is None or memory.small_updates > _SMALL_UPDATES or _is_filled(memory.node):
                 return False
@@ -262,6 +275,28 @@ class Pending:
             self._memories.append(weakref.ref(memory))
         memory.pending(node)
         return True
+
+    def copied(self, node: Node) -> Node:
+        """A copy of what a node gives, in C's order."""
+        key = "copied", node
+        found = self.memo.get(key)
+        if found is None:
+            found = self.memo[key] = b.copy(node, 0)
+        return found
+
+    def fitted(self, node: Node, part: Part) -> Node:
+        """What a part of a memory becomes if the value of a node is assigned to it.
+
+        Raises
+        ------
+        ValueError
+            If it does not broadcast.
+        """
+        key = "fitted", node, part
+        found = self.memo.get(key)
+        if found is None:
+            found = self.memo[key] = fit(node, part.type.dtype, part.type.shape)
+        return found
 
     def fresh(self, node: Node) -> Node:
         """A node with the value of `node` that is no view, no input and no literal."""

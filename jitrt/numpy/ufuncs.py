@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import policy
-from ..frontend.numpy.numbers import EXPONENTS
 from ..ir import build as b
 from ..ir.node import Node
 from ..ir.ops.optable import SPECIAL
@@ -29,56 +28,56 @@ def record(ufunc: np.ufunc, inputs: tuple) -> ndarray:
     NotLazy
         If NumPy has to compute it at once, perhaps to say what is wrong with it.
     """
-    for value in inputs:
-        if type(value) is ndarray and value._plain is None and value._memory.node is not None:
-            break
-    else:
-        if all(map(is_known_and_small, inputs)) or (PENDING.vain.left and PENDING.is_vain(largest(inputs))):
-            raise NotLazy
     with PENDING.lock:
-        try:
-            PENDING.begin()
-            return _recorded(ufunc, inputs)
-        except FAILURES:
-            raise NotLazy from None
+        node = recorded(ufunc, inputs)
+        return made_of(PENDING.made(node), None, not node.type.shape)
 
 
-def is_known_and_small(value: Any) -> bool:
-    """Whether NumPy is done with a value before an operation on it would have been recorded."""
-    kind = type(value)
-    if kind is ndarray:
-        return value._plain is not None or (value._memory.node is None and value.type.size < policy.SMALL_ARRAY)
-    return kind is not np.ndarray or value.size < policy.SMALL_ARRAY
-
-
-def _recorded(ufunc: np.ufunc, inputs: tuple) -> ndarray:
-    given: list[Any] = []
-    others = False
-    for value in inputs:
+def is_worthwhile(operands: tuple) -> bool:
+    """Whether recording an operation gains anything: NumPy is done with small arrays that are known before it is."""
+    for value in operands:
         kind = type(value)
         if kind is ndarray:
-            memory, part = value._memory, value._part
-            node = memory.node
-            given.append(node if node is not None and part is None else PENDING.of_part(memory, part))
-        elif kind is float and ufunc not in EXPONENTS:
-            given.append(PENDING.input_float(value))
-        elif kind is np.ndarray:
-            given.append(PENDING.of_copy(value))
-        else:
-            given.append(None)
-            others = True
-    if others:
-        dtypes = [v.dtype for v in inputs if type(v) is ndarray or type(v) is np.ndarray]
-        given = [PENDING.number_of(v, ufunc, dtypes) if n is None else n for v, n in zip(inputs, given)]
-    key = ufunc, *given
-    node = PENDING.memo.get(key)
-    if node is None:
-        _check(ufunc, inputs, given)
-        node = PENDING.memo[key] = b.elementwise(ufunc, *given)
-    if node.type.shape:
-        return made_of(PENDING.made(node))
-    _check_scalars(inputs, given)
-    return made_of(PENDING.made(node), scalar=True)
+            if value._plain is None:
+                held, part = value._held, value._part
+                if held.node is not None or (held.value if part is None else part).size >= policy.SMALL_ARRAY:
+                    return True
+        elif kind is np.ndarray and value.size >= policy.SMALL_ARRAY:
+            return True
+    return False
+
+
+def recorded(ufunc: np.ufunc, inputs: tuple) -> Node:
+    """The node of what `record` gives, which raises the same; who calls it holds the lock."""
+    if not is_worthwhile(inputs):
+        raise NotLazy
+    try:
+        PENDING.begin(largest(inputs) if PENDING.vain.left else 0)
+        given: list[Any] = []
+        chars = ""
+        for value in inputs:
+            kind = type(value)
+            if kind is ndarray:
+                node = value._node()
+            elif kind is np.ndarray:
+                node = PENDING.of_copy(value)
+            else:
+                given.append(None)
+                continue
+            given.append(node)
+            chars += node.type.dtype.char
+        if len(chars) < len(given):
+            given = [PENDING.number_of(v, ufunc, chars) if n is None else n for v, n in zip(inputs, given)]
+        key = ufunc, *given
+        found = PENDING.memo.get(key)
+        if found is None:
+            _check(ufunc, inputs, given)
+            found = PENDING.memo[key] = b.elementwise(ufunc, *given)
+        if not found.type.shape:
+            _check_scalars(inputs, given)
+        return found
+    except FAILURES:
+        raise NotLazy from None
 
 
 def _check(ufunc: np.ufunc, inputs: tuple, nodes: list[Node]) -> None:
@@ -109,7 +108,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, An
             if ufunc is np.matmul and not kwargs:
                 return built(NUMPY_FUNCTIONS[ufunc], ufunc, inputs, {})
             if out is not None and len(kwargs) == 1 and type(out[0]) is ndarray and ufunc.signature is None:
-                return into(out[0], record(ufunc, inputs))
+                with PENDING.lock:
+                    return into(out[0], recorded(ufunc, inputs))
         except NotLazy:
             pass
         return _with_out(ufunc, inputs, kwargs, out or ())
@@ -131,24 +131,23 @@ def _with_out(function: Callable[..., Any], inputs: tuple, kwargs: dict[str, Any
     return out[0] if len(out) == 1 and isinstance(out[0], (ndarray, np.ndarray)) else made
 
 
-def into(target: ndarray, result: ndarray) -> ndarray:
-    """Let `target` have the value of `result`, as NumPy does with ``out``.
+def into(target: ndarray, node: Node) -> ndarray:
+    """Let `target` have the value of a node, as NumPy does with ``out``; who calls it holds the lock.
 
     Raises
     ------
     NotLazy
         If it does not fit.
     """
-    with PENDING.lock:
-        node, whole = result._node(), target.type
-        if node.type.dtype is whole.dtype and node.type.shape == whole.shape and not target._scalar:
-            store(target, node)
-            return target
-        if target._scalar or node.shape != whole.shape or not np.can_cast(node.dtype, whole.dtype, "same_kind"):
+    whole = target.type
+    dtype = whole.dtype
+    if target._scalar or node.type.shape != whole.shape:
+        raise NotLazy
+    if node.type.dtype is not dtype:
+        if not np.can_cast(node.type.dtype, dtype, "same_kind"):
             raise NotLazy
-        if node.dtype.kind == "c" and whole.dtype.kind != "c":
-            raise NotLazy
-        store(target, b.cast(node, whole.dtype))
+        node = b.cast(node, dtype)
+    store(target._memory, target._part, node)
     return target
 
 
