@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -59,12 +60,29 @@ def evaluate_once(roots: Sequence[Node], inputs: Mapping[Node, Any]) -> list[Any
             updates.append(updates[-1].args[0])
         updates.reverse()
         operands = [updates[0].args[0], *(u.args[1] for u in updates)] if updates else node.args
-        values[node] = _value(node, updates, [values[a] for a in operands])
+        given = [values[a] for a in operands]
         for operand in operands:
             uses[operand] -= 1
             if not uses[operand] and operand not in inputs:
                 del values[operand]
+        is_plain = isinstance(node.op.numpy, np.ufunc) and not node.params and not node.type.weak
+        values[node] = _in_place(node, given) if is_plain else _value(node, updates, given)
     return [values[r] for r in roots]
+
+
+def _in_place(node: Node, given: list[Any]) -> Any:
+    """What a ufunc gives, in the memory of an operand to which nothing else refers, as NumPy does with temporaries."""
+    ufunc: Any = node.op.numpy
+    for k in range(len(given)):
+        if sys.getrefcount(given[k]) == _OF_LIST and type(given[k]) is np.ndarray:
+            value = given[k]
+            if value.shape == node.type.shape and value.dtype == node.type.dtype and value.flags.carray:
+                return ufunc(*given, out=value if value.base is None else None)
+    return ufunc(*given)
+
+
+_HELD = [object()]
+_OF_LIST = sys.getrefcount(_HELD[0])  # references to what a list alone holds
 
 
 def _value(node: Node, updates: list[Node], operands: list[Any]) -> Any:

@@ -315,8 +315,11 @@ class ndarray(metaclass=_Arrays):
                     found = known[index]
                     if type(found) is not _numpys:
                         return found
-                    if found.size < policy.SMALL_ARRAY and not PENDING.values:
-                        return calls.small_part(found)
+                    if not PENDING.values:
+                        if found.size < policy.SMALL_ARRAY:
+                            return calls.small_part(found)
+                        if PENDING.vain.left and PENDING.is_vain(found.size):
+                            return lazy(found, is_shared=True)
                     if kind not in BASIC and not (kind is tuple and BASIC.issuperset(map(type, index))):
                         return lazy(found)  # no part, but a new array
             return get_item(self, index)

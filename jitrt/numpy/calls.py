@@ -142,7 +142,8 @@ def eager(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], tar
             is_shared |= leaf._plain is None
             return leaf._handed_out() if is_foreign else leaf._read()
 
-        args, kwargs = mapped(args, read), mapped(kwargs, read)
+        args = tuple([v if type(v) in _SIMPLE else read(v) if type(v) is _array else mapped(v, read) for v in args])
+        kwargs = mapped(kwargs, read) if kwargs else kwargs
     return lazy(function(*args, **kwargs), is_shared=is_shared)
 
 
@@ -181,11 +182,10 @@ def call_function(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any])
 def _called(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     build, most = _row(func)
     if build is not None and len(args) <= most and "out" not in kwargs:
-        if (args and type(args[0]) is _array and args[0]._plain is None) or plains(args) is None:
-            try:
-                return built(build, func, args, kwargs)
-            except NotLazy:
-                pass
+        is_large = (args and type(args[0]) is _array and args[0]._plain is None) or plains(args) is None
+        found = built(build, func, args, kwargs) if is_large else None
+        if found is not None:
+            return found
         return eager(func, args, kwargs, args[:1] if kwargs.get("overwrite_input") else ())
     if func in METADATA:
         return func(*_phantoms(args), **_phantoms(kwargs))
@@ -199,12 +199,10 @@ def _called(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> An
         made = eager(func, args, kwargs, outs)
         return out if type(out) is not tuple else made
     if build is not None and plains(args) is None:  # its `out` is None
-        try:
-            return built(build, func, args, kwargs)
-        except NotLazy:
-            pass
-    targets = args[:1] if kwargs.get("overwrite_input") else ()
-    return eager(func, args, kwargs, targets)
+        found = built(build, func, args, kwargs)
+        if found is not None:
+            return found
+    return eager(func, args, kwargs, args[:1] if kwargs.get("overwrite_input") else ())
 
 
 @lru_cache(maxsize=1024)
@@ -233,20 +231,17 @@ def _phantoms(value: Any) -> Any:
 
 
 def built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """What a row of the op table makes of a call.
-
-    Raises
-    ------
-    NotLazy
-        If NumPy has to compute it at once.
-    """
+    """What a row of the op table makes of a call; None if NumPy has to compute it at once."""
+    is_view = func in VIEW_FUNCTIONS and args and type(args[0]) is _array
+    if not is_view and PENDING.vain.left and PENDING.is_vain(largest(args)):
+        return None
     with PENDING.lock:
         try:
-            if func in VIEW_FUNCTIONS and args and type(args[0]) is _array:
+            if is_view:
                 found = _views(build, func, args[0], args[1:], kwargs)
                 if found is not None:
                     return found
-            PENDING.begin(largest(args) if PENDING.vain.left else 0)
+            PENDING.begin(0 if is_view else None)
             entries: list[Any] = [func]
             operands: list[Node] = []
             _add_keys(args, entries, operands)
@@ -263,12 +258,17 @@ def built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwar
                 recipe = PENDING.memo[key] = _recipe(_checked(made, operands), operands)
             return _arrays(recipe)
         except FAILURES:
-            raise NotLazy from None
+            return None
 
 
 def largest(operands: Iterable[Any]) -> int:
     """The number of elements of the largest lazy array."""
-    return max([v.size for v in operands if type(v) is _array], default=0)
+    found = 0
+    for value in operands:
+        if type(value) is _array:
+            size = value.size
+            found = size if size > found else found
+    return found
 
 
 def _views(build: Callable[..., Any], func: Callable[..., Any], array: ndarray, args: tuple, kwargs: Any) -> Any:

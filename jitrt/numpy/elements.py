@@ -51,6 +51,8 @@ def _positions(index: Any) -> int:
 
 def _note_look(memory: Memory) -> None:
     memory.looks += 1
+    if PENDING.values:
+        PENDING.look()
     if memory.looks > _FEW_LOOKS and not memory.direct:
         memory.direct = True
         direct.install()
@@ -59,8 +61,8 @@ def _note_look(memory: Memory) -> None:
 def _known_part(array: ndarray, index: Any, positions: int) -> Any:
     """An element or a small part of an array that is known; None if it has to be a lazy view."""
     memory, part = array._memory, array._part
-    value = PENDING.read(memory, part)
     _note_look(memory)
+    value = PENDING.read(memory, part)
     if memory.direct and part is not None and part not in memory.views:
         memory.note_view(part, value)
     if positions >= value.ndim:
@@ -120,6 +122,7 @@ def set_item(array: ndarray, index: Any, value: Any) -> None:
             known = PENDING.read(memory, array._part)
             if is_read:
                 PENDING.written(known)
+            _note_look(memory)
             known[index] = value
             return
         try:

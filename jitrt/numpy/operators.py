@@ -15,7 +15,7 @@ from ..ir.ops.rows import METHODS
 from . import calls
 from .array import ndarray, plain_of
 from .calls import NUMBERS, eager, exact, lazy, real
-from .pending import PENDING, NotLazy
+from .pending import PENDING
 from .ufuncs import array_ufunc, call_ufunc, into, is_worthwhile, record, recorded
 
 
@@ -25,10 +25,8 @@ def _is_number_or_array(value: Any) -> bool:
 
 def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """``x <op> y`` where one of them is a lazy array."""
-    try:
-        return record(ufunc, (x, y))
-    except NotLazy:
-        return lazy(python(_elements(x), _elements(y)))
+    made = record(ufunc, (x, y))
+    return lazy(python(_elements(x), _elements(y))) if made is None else made
 
 
 def _elements(value: Any) -> Any:
@@ -47,14 +45,13 @@ def _updated(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: ndarray, y: 
     """``x <op>= y``."""
     if x._scalar:
         return NotImplemented  # scalars are immutable: Python falls back to the operator itself
-    try:
-        with PENDING.lock:
-            if x._memory.node is None and not PENDING.is_private(x._memory):
-                raise NotLazy
-            return into(x, _pow(x, y)._node() if ufunc is np.power else recorded(ufunc, (x, y)))
-    except NotLazy:
-        eager(python, (x, y), {}, (x,))
-        return x
+    with PENDING.lock:
+        if x._memory.node is not None or PENDING.is_private(x._memory):
+            node = _pow(x, y)._node() if ufunc is np.power else recorded(ufunc, (x, y))
+            if into(x, node) is not None:
+                return x
+    eager(python, (x, y), {}, (x,))
+    return x
 
 
 def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
@@ -101,10 +98,8 @@ def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Any:
     def apply(self: ndarray) -> Any:
         if self._plain is not None:
             return lazy(python(self._plain))
-        try:
-            return record(ufunc, (self,))
-        except NotLazy:
-            return lazy(python(self._read()))
+        made = record(ufunc, (self,))
+        return lazy(python(self._read())) if made is None else made
 
     return apply
 

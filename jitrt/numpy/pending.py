@@ -45,6 +45,7 @@ _SMALL_UPDATES = 8  # of an array that nobody has looked at, as of the edges of 
 _FLOATS, _INTEGERS = frozenset("fdFD"), frozenset("bhilqBHILQ")  # dtypes, by their letters: their hash takes long
 _EXPONENTS = frozenset({bool, int, float})  # those of a zero are the same for both zeros
 _EXACT = 1 << 24  # integers that every float but half precision holds
+_LOOKS = 64  # at elements, while something is pending
 _FEW_BYTES = 1 << 12  # of an array, whose elements are hashed
 KINDS = frozenset("biufc")  # of dtypes
 
@@ -81,7 +82,7 @@ class Pending:
             self.memo.clear()
             self._further.clear()
             self._orders = Orders({})
-        self.operations = 0
+        self.operations = self._looked_at = self._looks = 0
         self._inputs = 0
         self._place: Any = None
         self.values.clear()
@@ -92,15 +93,15 @@ class Pending:
 
     # -- recording
 
-    def begin(self, size: int = 0) -> None:
-        """Get ready to record an operation on so many elements.
+    def begin(self, size: int | None = 0) -> None:
+        """Get ready to record an operation on so many elements; None if it is known that recording it gains something.
 
         Raises
         ------
         NotLazy
             If the error state asks for reports at the line of the operation, or if nothing is gained by recording it.
         """
-        if self.vain.left and self.is_vain(size):
+        if size is not None and self.vain.left and self.is_vain(size):
             raise NotLazy
         if self._reporting is None or not self._reporting.is_current():
             self.compute()
@@ -113,6 +114,18 @@ class Pending:
         elif self.operations > ENOUGH and (self.operations > MOST or _users_place() == self._place):
             self.compute()
             self.operations, self._place = 1, _users_place()
+
+    def look(self) -> None:
+        """Note a look at an element that exists while something is pending.
+
+        Many in a row, with nothing recorded between them, are those of a loop, which native code serves as soon as
+        nothing is pending: what somebody still holds is computed, the rest forgotten.
+        """
+        if self._looked_at != self.operations:
+            self._looked_at, self._looks = self.operations, 0
+        self._looks += 1
+        if self._looks > _LOOKS:
+            self.compute()
 
     def is_vain(self, size: int = 0) -> bool:
         """Whether the user's code gains nothing by recording an operation on so many elements."""

@@ -20,17 +20,11 @@ from .pending import PENDING, NotLazy
 _INT_POWERS = frozenset({np.power, np.float_power})
 
 
-def record(ufunc: np.ufunc, inputs: tuple) -> ndarray:
-    """``ufunc(*inputs)``.
-
-    Raises
-    ------
-    NotLazy
-        If NumPy has to compute it at once, perhaps to say what is wrong with it.
-    """
+def record(ufunc: np.ufunc, inputs: tuple) -> ndarray | None:
+    """``ufunc(*inputs)``; None if NumPy has to compute it at once, perhaps to say what is wrong with it."""
     with PENDING.lock:
         node = recorded(ufunc, inputs)
-        return made_of(PENDING.made(node), None, not node.type.shape)
+        return None if node is None else made_of(PENDING.made(node), None, not node.type.shape)
 
 
 def is_worthwhile(operands: tuple) -> bool:
@@ -47,12 +41,12 @@ def is_worthwhile(operands: tuple) -> bool:
     return False
 
 
-def recorded(ufunc: np.ufunc, inputs: tuple) -> Node:
-    """The node of what `record` gives, which raises the same; who calls it holds the lock."""
-    if not is_worthwhile(inputs):
-        raise NotLazy
+def recorded(ufunc: np.ufunc, inputs: tuple) -> Node | None:
+    """The node of what `record` gives, or None; who calls it holds the lock."""
+    if not is_worthwhile(inputs) or (PENDING.vain.left and PENDING.is_vain(largest(inputs))):
+        return None
     try:
-        PENDING.begin(largest(inputs) if PENDING.vain.left else 0)
+        PENDING.begin(None)
         given: list[Any] = []
         chars = ""
         for value in inputs:
@@ -77,7 +71,7 @@ def recorded(ufunc: np.ufunc, inputs: tuple) -> Node:
             _check_scalars(inputs, given)
         return found
     except FAILURES:
-        raise NotLazy from None
+        return None
 
 
 def _check(ufunc: np.ufunc, inputs: tuple, nodes: list[Node]) -> None:
@@ -100,28 +94,22 @@ def _check_scalars(inputs: tuple, nodes: list[Node]) -> None:
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """The ufunc, or a method of it, where a lazy array is among the arguments."""
+    found, out = None, kwargs.get("out") or ()
     if method == "__call__":
-        out = kwargs.get("out")
-        try:
-            if not kwargs and ufunc.nout == 1 and ufunc.signature is None:
-                return record(ufunc, inputs)
-            if ufunc is np.matmul and not kwargs:
-                return built(NUMPY_FUNCTIONS[ufunc], ufunc, inputs, {})
-            if out is not None and len(kwargs) == 1 and type(out[0]) is ndarray and ufunc.signature is None:
-                with PENDING.lock:
-                    return into(out[0], recorded(ufunc, inputs))
-        except NotLazy:
-            pass
-        return _with_out(ufunc, inputs, kwargs, out or ())
+        if not kwargs and ufunc.nout == 1 and ufunc.signature is None:
+            found = record(ufunc, inputs)
+        elif ufunc is np.matmul and not kwargs:
+            found = built(NUMPY_FUNCTIONS[ufunc], ufunc, inputs, {})
+        elif out and len(kwargs) == 1 and type(out[0]) is ndarray and ufunc.signature is None:
+            with PENDING.lock:
+                found = into(out[0], recorded(ufunc, inputs))
+        return _with_out(ufunc, inputs, kwargs, out) if found is None else found
     function = getattr(ufunc, method)
     if method == "at":
         return eager(function, inputs, kwargs, inputs[:1])
     if function in NUMPY_FUNCTIONS and "out" not in kwargs:
-        try:
-            return built(NUMPY_FUNCTIONS[function], function, inputs, kwargs)
-        except NotLazy:
-            pass
-    return _with_out(function, inputs, kwargs, kwargs.get("out") or ())
+        found = built(NUMPY_FUNCTIONS[function], function, inputs, kwargs)
+    return _with_out(function, inputs, kwargs, out) if found is None else found
 
 
 def _with_out(function: Callable[..., Any], inputs: tuple, kwargs: dict[str, Any], out: tuple) -> Any:
@@ -131,22 +119,18 @@ def _with_out(function: Callable[..., Any], inputs: tuple, kwargs: dict[str, Any
     return out[0] if len(out) == 1 and isinstance(out[0], (ndarray, np.ndarray)) else made
 
 
-def into(target: ndarray, node: Node) -> ndarray:
+def into(target: ndarray, node: Node | None) -> ndarray | None:
     """Let `target` have the value of a node, as NumPy does with ``out``; who calls it holds the lock.
 
-    Raises
-    ------
-    NotLazy
-        If it does not fit.
+    None if there is no node, or its value does not fit.
     """
     whole = target.type
-    dtype = whole.dtype
-    if target._scalar or node.type.shape != whole.shape:
-        raise NotLazy
-    if node.type.dtype is not dtype:
-        if not np.can_cast(node.type.dtype, dtype, "same_kind"):
-            raise NotLazy
-        node = b.cast(node, dtype)
+    if node is None or target._scalar or node.type.shape != whole.shape:
+        return None
+    if node.type.dtype is not whole.dtype:
+        if not np.can_cast(node.type.dtype, whole.dtype, "same_kind"):
+            return None
+        node = b.cast(node, whole.dtype)
     store(target._memory, target._part, node)
     return target
 
@@ -159,10 +143,8 @@ def array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
             if given is not None:
                 return lazy(ufunc(*given), scalars=ufunc.signature is None)
         if ufunc.nout == 1 and ufunc.signature is None and _OURS.issuperset(map(type, inputs)):
-            try:
-                return record(ufunc, inputs)
-            except NotLazy:
-                return _with_out(ufunc, inputs, kwargs, ())
+            made = record(ufunc, inputs)
+            return _with_out(ufunc, inputs, kwargs, ()) if made is None else made
     if not all(map(_is_ours, inputs)) or not all(map(_is_ours, kwargs.get("out", ()))):
         return NotImplemented
     made = call_ufunc(ufunc, method, inputs, kwargs)

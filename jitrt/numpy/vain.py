@@ -61,5 +61,5 @@ class InVain:
         if left > 0:
             self.left[id(code)] = left
         else:
-            del self.left[id(code)]
+            self.left.pop(id(code), None)  # unless another thread has done so
         return True

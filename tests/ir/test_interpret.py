@@ -35,6 +35,9 @@ def graphs():
     yield "results between assignments", (first, third, second)
     yield "an input", (X, square)
     yield "twice", (square, square)
+    yield "a temporary, twice", (b.elementwise(np.add, square, square), b.elementwise(np.exp, twice))
+    sums = b.elementwise(np.add, b.elementwise(np.multiply, X, X), X)
+    yield "temporaries and their views", (b.view("getitem", sums, index=(1,)), b.elementwise(np.subtract, X, sums))
     yield "a literal", (b.elementwise(np.add, b.constant(np.ones(4)), X),)
 
 
@@ -55,6 +58,6 @@ def test_memory_is_used_again():
     tracemalloc.start()
     try:
         evaluate_once([y], {x: large})
-        assert tracemalloc.get_traced_memory()[1] < 4 * large.nbytes
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * large.nbytes  # NumPy writes into what nobody else has
     finally:
         tracemalloc.stop()

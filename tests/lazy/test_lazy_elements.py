@@ -264,3 +264,18 @@ def test_python_serves_elements_where_native_code_cannot_be_had(limit, monkeypat
             array[k + 1] += array[k, ::-1]
             array[[1, 2], k] = array[2:4, k + 1]
     assert numpy.array_equal(x, y) and type(x[3]) is numpy.ndarray
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_loop_over_elements_does_not_wait_for_what_is_pending(is_held):
+    """What nobody looked at before the loop, or nobody holds any more, kept each element from native code."""
+    x, u = jitrt.numpy.array(numpy.ones(50_000)), jitrt.numpy.array(numpy.zeros(50_000))
+    pending = jitrt.numpy.sqrt(x) + 1
+    if not is_held:
+        del pending
+    assert PENDING.values
+    for i in range(1, 500):
+        u[i] = u[i - 1] + 1.0
+    assert not PENDING.values
+    assert float(u[499]) == 499.0
+    assert not is_held or float(pending[7]) == 2.0
