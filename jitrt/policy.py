@@ -10,8 +10,11 @@ from __future__ import annotations
 SMALL_ARRAY = 1 << 15  # elements of lazy arrays that NumPy computes at once: it is done before they were recorded
 KNOWN_FOLD = 1 << 18  # elements of a known array that NumPy folds before a program for that alone would have
 
-# When a program that is run gets the compiler: `running.deferred`.
+# When a program that is run gets the compiler, and when its functions get compiled: `running.deferred`.
 LOADING = 600_000_000  # of work of its functions: importing it, and linking the first kernels, takes about as long
+# Of work of one function, for each instruction of its bytecode. To compile that takes ten times as long; but a function
+# that makes its arrays itself may have as much more work than is expected.
+COMPILED_INSTRUCTION = 300_000
 INSTRUCTION = 50  # of Python's bytecode
 ELEMENT = 0.1  # of an array, and an instruction: one out of eight or so is an operation on arrays
 FEWEST_TURNS = 64  # of a loop of which nothing is known

@@ -1,6 +1,7 @@
 """Functions of a program that is run: plain ones until their calls have had work that a compiler is worth.
 
-Importing the compiler takes twice as long as importing NumPy. A short program ends before that has paid.
+Importing the compiler takes twice as long as importing NumPy, and compiling a function some tenths of a second. A short
+program ends before that has paid, and most functions of a longer one, which are called once or twice.
 
 How much work a call has is estimated from what a glance sees.
 """
@@ -11,7 +12,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import config, policy
 from ..base import layout
@@ -21,6 +22,40 @@ from ..values.glance import Glance, instructions
 _COMPILER = "jitrt.jitfunction"
 _CLASS: Any = vars(object)["__class__"]
 _DEEPEST = 40  # recursion: each call has a frame of Python beside that of the function, and their number is limited
+
+
+class _Code:
+    """What is expected of the functions of one code: of a function in another one there is a new one for each call.
+
+    Parameters
+    ----------
+    code : code object
+    """
+
+    __slots__ = ("_code", "_loops", "instructions", "spent")
+    _known: ClassVar[dict[int, _Code]] = {}
+
+    def __init__(self, code: types.CodeType):
+        self._code = code
+        self._loops = instructions(code)
+        self.instructions = sum(self._loops)
+        self.spent = 0.0
+        """Nanoseconds that all calls are expected to have taken."""
+
+    @classmethod
+    def of(cls, code: types.CodeType) -> _Code:
+        """What is known, found by identity: equality of code takes long."""
+        found = cls._known.get(id(code))
+        if found is None:
+            found = cls._known[id(code)] = cls(code)
+        return found
+
+    def work(self, function: types.FunctionType, args: tuple[Any, ...]) -> float:
+        """Nanoseconds that a call of the plain function is expected to take."""
+        seen = Glance()
+        seen.look(args)
+        seen.look_at_code(function)
+        return seen.work(self._loops)
 
 
 class Deferred(layout.Callable):
@@ -42,7 +77,6 @@ class Deferred(layout.Callable):
     def __init__(self, function: types.FunctionType):
         functools.update_wrapper(self, function)
         self.__jitrt_function__ = self._function = function
-        self._loops: list[int] | None = None
 
     @property  # type: ignore[misc] # to `isinstance`, as jit functions do
     def __class__(self) -> type:
@@ -52,16 +86,21 @@ class Deferred(layout.Callable):
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if _COMPILER not in sys.modules:
-            Deferred.spent += self._work((*args, *kwargs.values()))
-            if Deferred.spent < policy.LOADING and Deferred.depth < _DEEPEST:
-                Deferred.depth += 1
-                try:
-                    return self._function(*args, **kwargs)
-                finally:
-                    Deferred.depth -= 1
         if is_at_work():  # perhaps in the middle of importing the compiler, or in the trace of another function
             return self._function(*args, **kwargs)
+        own = _Code.of(self._function.__code__)
+        work = own.work(self._function, (*args, *kwargs.values()))
+        before = Deferred.spent
+        Deferred.spent += work
+        is_loaded = Deferred.spent >= policy.LOADING or _COMPILER in sys.modules
+        is_little = not is_loaded or own.spent + work < policy.COMPILED_INSTRUCTION * own.instructions
+        if is_little and Deferred.depth < _DEEPEST:
+            Deferred.depth += 1
+            try:
+                return self._function(*args, **kwargs)
+            finally:
+                Deferred.depth -= 1
+                own.spent += Deferred.spent - before  # with the work of what it has called
         return self._become()(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -84,15 +123,6 @@ class Deferred(layout.Callable):
     def __deepcopy__(self, memo: Any) -> Any:
         return self
 
-    def _work(self, args: tuple[Any, ...]) -> float:
-        """Nanoseconds that the plain function is expected to take."""
-        if self._loops is None:
-            self._loops = instructions(self._function.__code__)
-        seen = Glance()
-        seen.look(args)
-        seen.look_at_code(self._function)
-        return seen.work(self._loops)
-
     def _become(self) -> Any:
         """This object, as the jit function.
 
@@ -110,7 +140,7 @@ class Deferred(layout.Callable):
 
 def decorator() -> Callable[[Any], Any]:
     """What makes such functions, or jit functions at once where somebody asks for what these do."""
-    if config.strict() or config.on_plain() != "ignore" or _COMPILER in sys.modules:
+    if config.strict() or config.on_plain() != "ignore":
         from ..decorator import jit
 
         return jit

@@ -12,7 +12,7 @@ import pytest
 from jitrt import policy
 from jitrt.jitfunction import JitFunction
 from jitrt.running import deferred
-from jitrt.running.deferred import Deferred
+from jitrt.running.deferred import Deferred, _Code
 from jitrt.values.glance import Glance, instructions
 
 
@@ -21,6 +21,7 @@ def without_compiler(monkeypatch):
     """As in a process that has not imported the compiler, and has not called anything yet."""
     monkeypatch.setattr(deferred, "_COMPILER", "jitrt.not_imported")
     monkeypatch.setattr(Deferred, "spent", 0.0)
+    monkeypatch.setattr(_Code, "_known", {})
 
 
 def total(x, k=1):
@@ -62,6 +63,48 @@ def test_many_calls_with_little_work_become_compiled():
     assert 1000 < calls < 200_000
 
 
+def test_what_has_little_work_of_its_own_stays_plain():
+    """Each was compiled at its first call as soon as another one had had the compiler imported."""
+    made, Deferred.spent = Deferred(shifted), 2.0 * policy.LOADING
+    for _ in range(10):
+        assert made(np.ones(1000))[0] == 2.0
+    assert type(made) is Deferred
+    while type(made) is Deferred:
+        made(np.ones(1_000_000))
+
+
+def test_work_of_what_a_function_calls_is_its_own():
+    """A loop that calls others on large arrays had next to no work, and each call of it ran in parts."""
+    inner, large = Deferred(shifted), np.ones(100_000)
+
+    def outer():
+        return inner(large)
+
+    made, calls = Deferred(outer), 0
+    Deferred.spent = policy.LOADING
+    while type(made) is Deferred and calls < 100:
+        made()
+        calls += 1
+    assert 3 < calls < 100
+
+
+def test_functions_of_one_code_count_together():
+    def make(k):
+        @Deferred
+        def scaled(x):
+            return np.sqrt(x) * k
+
+        return scaled
+
+    Deferred.spent, x = policy.LOADING, np.ones(100_000)
+    kinds = []
+    while JitFunction not in kinds:
+        made = make(2.0)
+        made(x)
+        kinds.append(type(made))
+    assert 10 < len(kinds) < 100_000
+
+
 def test_it_looks_as_a_function():
     made = Deferred(total)
     assert isinstance(made, types.FunctionType) and made.__doc__ == "Sum." and made.__code__ is total.__code__
@@ -73,7 +116,9 @@ def test_it_looks_as_a_function():
     assert len(Deferred(shifted).compile(np.ones(5)).kernels) == 1
 
 
-def test_methods():
+def test_methods(monkeypatch):
+    monkeypatch.setattr(policy, "COMPILED_INSTRUCTION", 0)
+
     class Model:
         k = 2.0
 
@@ -105,7 +150,8 @@ def test_exceptions_are_the_functions_own():
     assert type(made) is Deferred
 
 
-def test_threads_find_a_whole_one():
+def test_threads_find_a_whole_one(monkeypatch):
+    monkeypatch.setattr(policy, "COMPILED_INSTRUCTION", 0)
     made, x, found = Deferred(shifted), np.ones(1000), []
 
     def work():
