@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..ir.types import ArrayType
 from . import calls, direct
 from .calls import NUMBERS, eager, lazy, real, set_class
 from .elements import BASIC, get_item, set_item
+from .flags import Flags
 from .memory import Memory
 from .parts import Part
 from .pending import KINDS, PENDING, NotLazy
@@ -294,6 +296,22 @@ class ndarray(metaclass=_Arrays):
         eager(_set_imag, (self, value), {}, (self,))
 
     @property
+    def flags(self) -> Any:
+        plain = self._plain
+        return Flags(self) if plain is None else plain.flags
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        self._apart().setflags(write, align, uic)
+
+    def _apart(self) -> Any:
+        """NumPy's array, for a change of its flags, which others in the same memory do not share."""
+        value = self._handed_out()
+        if self._plain is None and (self._part is not None or sys.getrefcount(self._held) > _ALONE):
+            value = value.view()
+            self._held, self._part = Memory(value), None
+        return value
+
+    @property
     def flat(self) -> Any:
         return self._handed_out().flat
 
@@ -463,6 +481,7 @@ def plain_of(value: np.ndarray) -> ndarray:
 
 
 _new: Any = object.__new__
+_ALONE = 2  # references to a memory that only one array shows
 _numpys = np.ndarray
 _INDICES = frozenset({int, tuple, slice, list, np.ndarray})
 

@@ -122,16 +122,16 @@ def _with_out(function: Callable[..., Any], inputs: tuple, kwargs: dict[str, Any
 def into(target: ndarray, node: Node | None) -> ndarray | None:
     """Let `target` have the value of a node, as NumPy does with ``out``; who calls it holds the lock.
 
-    None if there is no node, or its value does not fit.
+    None if there is no node, its value does not fit, or NumPy refuses to write.
     """
-    whole = target.type
-    if node is None or target._scalar or node.type.shape != whole.shape:
+    whole, memory, part = target.type, target._memory, target._part
+    if node is None or target._scalar or node.type.shape != whole.shape or not memory.is_writable(part):
         return None
     if node.type.dtype is not whole.dtype:
         if not np.can_cast(node.type.dtype, whole.dtype, "same_kind"):
             return None
         node = b.cast(node, whole.dtype)
-    store(target._memory, target._part, node)
+    store(memory, part, node)
     return target
 
 

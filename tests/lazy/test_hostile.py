@@ -179,3 +179,26 @@ def test_memory_that_is_handed_out_as_a_buffer(limit):
         assert given[2] == 6.0
     fixed = jitrt.asarray(numpy.broadcast_to(1.0, N))
     assert memoryview(fixed).readonly
+
+
+PRELUDE = "a = np.array(numpy.arange(6.0)) * 2; v = a[1:]; w = v[1:]"
+CHANGES = ["a.flags.writeable = False", "a.setflags(write=False)", "v.flags.writeable = False", "v.setflags(write=0)"]
+WRITES = ["a[0] = 9", "a += 1", "a[1:3] = a[2:4] * 2", "np.add(a, 1, out=a)", "v[0] = 7", "v *= 2", "w[:] = 5"]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("write", WRITES)
+def test_what_is_read_only_is_one_array(change, write):
+    """Views that had been taken before were read-only, too, and a view itself could not be."""
+    found = []
+    for namespace in (numpy, np):
+        scope = {"np": namespace, "numpy": numpy}
+        exec(f"{PRELUDE}; {change}", scope)
+        try:
+            exec(write, scope)
+            said = ""
+        except ValueError as error:
+            said = str(error)
+        a, v, w = (scope[name] for name in "avw")
+        found.append((said, a.tolist(), v.tolist(), w.tolist(), *(x.flags.writeable for x in (a, v, w, v[1:]))))
+    assert found[0] == found[1]
