@@ -14,7 +14,7 @@ from typing import Any
 import jitrt.numpy as _numpy
 
 from .calls import lazy
-from .direct import keep_parts_lazy
+from .direct import keep_small_lazy
 
 
 def _arrays(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,7 +38,7 @@ def _may_give_scalars(value: Any) -> bool:
     return isinstance(value, types.FunctionType) or getattr(value, "signature", None) is not None
 
 
-keep_parts_lazy()
+keep_small_lazy()
 globals().update(_contents(_numpy))
 linalg = SimpleNamespace(**_contents(_numpy.linalg))
 fft = SimpleNamespace(**_contents(_numpy.fft))

@@ -96,6 +96,8 @@ def has_no_others(args: tuple, kwargs: dict[str, Any]) -> bool:
 def lazy(value: Any, scalars: bool = True, is_shared: bool = False, small: bool = True) -> Any:
     """`value` with lazy arrays in place of NumPy's, and of its scalars; if wanted, only in place of large ones.
 
+    Programs for the array API standard get no others: it mixes no namespaces.
+
     Arrays that share memory with one that something pending may have borrowed are no small ones.
     """
     kind = type(value)
@@ -103,7 +105,7 @@ def lazy(value: Any, scalars: bool = True, is_shared: bool = False, small: bool 
         if value.dtype not in _DTYPES:
             return value
         if value.size < policy.SMALL_ARRAY and not (is_shared and value.base is not None):
-            return _plain_of(value) if small else value
+            return _plain_of(value) if small or direct.keeps_small else value
         return _made_of(Memory(value))
     if isinstance(value, np.generic):
         return _made_of(Memory(value), scalar=True) if scalars and value.dtype.kind in KINDS else value
@@ -116,12 +118,13 @@ def lazy(value: Any, scalars: bool = True, is_shared: bool = False, small: bool 
 
 def small_part(found: np.ndarray) -> Any:
     """A small part of a large array, in the same memory: NumPy's, with which a loop goes on without any delay."""
-    return _plain_of(found) if direct.keeps_parts else found
+    return _plain_of(found) if direct.keeps_small else found
 
 
 def unless_small(made: Any) -> Any:
     """A lazy array, or NumPy's in place of a small one, with which NumPy alone is faster; and NumPy's scalars."""
-    return made._plain if type(made) is _array and made._plain is not None else exact(made)
+    is_small = type(made) is _array and made._plain is not None and not direct.keeps_small
+    return made._plain if is_small else exact(made)
 
 
 def eager(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], targets: Iterable[Any] = ()) -> Any:

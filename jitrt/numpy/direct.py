@@ -22,8 +22,8 @@ _class: Any = None
 _functions: tuple[Any, ...] = ()
 _pending: dict[Any, Any] = {}
 _is_installed = False
-keeps_parts = bool(os.environ.get("SCIPY_ARRAY_API"))
-"""Whether small parts are lazy arrays, and not NumPy's: SciPy refuses arrays of two namespaces if it looks at them."""
+keeps_small = bool(os.environ.get("SCIPY_ARRAY_API"))
+"""Whether small arrays are lazy, and not NumPy's: SciPy refuses arrays of two namespaces if it looks at them."""
 
 
 def set_class(lazy: type, pending: dict[Any, Any], made: Callable[[np.ndarray], Any]) -> None:
@@ -33,16 +33,16 @@ def set_class(lazy: type, pending: dict[Any, Any], made: Callable[[np.ndarray], 
     _functions = vars(lazy)["__getitem__"], vars(lazy)["__setitem__"], made
 
 
-def keep_parts_lazy() -> None:
-    """Let small parts of lazy arrays be lazy ones for good: programs for the array API standard want one namespace."""
-    global keeps_parts
-    keeps_parts = True
+def keep_small_lazy() -> None:
+    """Let small arrays be lazy ones for good: programs for the array API standard want one namespace."""
+    global keeps_small
+    keeps_small = True
     renew()
 
 
 def renew() -> None:
     """Tell native code which parts are small."""
-    _words[ELEMENTS.index("small")] = 0 if keeps_parts else policy.SMALL_ARRAY
+    _words[ELEMENTS.index("small")] = 0 if keeps_small else policy.SMALL_ARRAY
 
 
 def install() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import policy
+from . import direct
 from .array import ndarray
 from .calls import call_function, has_no_others, lazy, real
 
@@ -32,7 +33,7 @@ def over_lazy_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
                 return made
         else:
             made = function(*args, **kwargs)
-        if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY:
+        if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY and not direct.keeps_small:
             return made
         return lazy(made, scalars=False, small=False)
 

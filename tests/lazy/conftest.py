@@ -17,7 +17,7 @@ def limit(request, monkeypatch):
     """Elements below which NumPy computes at once; `None` for the ordinary number."""
     chosen = getattr(request, "param", 0)
     monkeypatch.setattr(PENDING, "vain", InVain())
-    monkeypatch.setattr(direct, "keeps_parts", False)  # as in a program that has not asked for the standard
+    monkeypatch.setattr(direct, "keeps_small", False)  # as in a program that has not asked for the standard
     if chosen is not None:
         monkeypatch.setattr(policy, "SMALL_ARRAY", chosen)
         monkeypatch.setattr(policy, "KNOWN_FOLD", chosen)

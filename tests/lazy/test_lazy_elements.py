@@ -63,7 +63,7 @@ STATEMENTS = [
 )
 @pytest.mark.parametrize("seed", few(range(60), 25))
 def test_elements_and_rows(seed, limit, is_standard, is_vain, monkeypatch):
-    monkeypatch.setattr(direct, "keeps_parts", is_standard)
+    monkeypatch.setattr(direct, "keeps_small", is_standard)
     direct.renew()
     rng = random.Random(seed)
     if is_vain:
@@ -128,7 +128,7 @@ def test_small_parts_of_known_arrays_are_views_in_loops():
 @pytest.mark.parametrize("is_standard", [False, True])
 def test_small_parts_are_of_one_namespace_in_programs_for_the_standard(limit, is_standard, monkeypatch):
     """Elsewhere they are NumPy's own, with which loops are faster."""
-    monkeypatch.setattr(direct, "keeps_parts", is_standard)
+    monkeypatch.setattr(direct, "keeps_small", is_standard)
     direct.renew()
     x = jitrt.numpy.zeros((300, 300))
     rows = [x[k] for k in range(40)]

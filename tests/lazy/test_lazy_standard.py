@@ -289,6 +289,10 @@ calls = {
     "uniform_filter": lambda v, w, x: scipy.ndimage.uniform_filter(x, 3),
     "zoom": lambda v, w, x: scipy.ndimage.zoom(x, 2),
 }
+flat, few, weights = large.ravel() + 0.5, jitrt.numpy.asarray([1.0, 2.0, 3.0]), jitrt.numpy.linspace(0.1, 1, 5)
+calls["small ones of the other namespace"] = lambda v, w, x: scipy.special.xlogy(flat, jitrt.numpy.full(1, 2.0))
+calls["a small kernel"] = lambda v, w, x: scipy.ndimage.convolve1d(flat, weights)
+calls["large and small"] = lambda v, w, x: scipy.stats.ttest_ind(flat, few).pvalue
 calls["rows of a large array"] = lambda v, w, x: scipy.stats.ttest_ind(rows[0], rows[-1]).pvalue
 for name, call in calls.items():
     found, wanted = call(v, w, x), call(*map(numpy.asarray, (v, w, x)))
