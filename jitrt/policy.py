@@ -67,6 +67,7 @@ MUCH_WORK = 1 << 20  # trips of loops after which, or where so many are expected
 LITTLE_WORK = 64  # trips of loops over the arguments
 LITTLE_SECONDS = 5e-5  # of a call in native code, in which other loops run
 TRIALS = 5  # calls that are timed: both give the same bits
+CLEARLY_FASTER = 0.95  # of the time of compiled code: within the noise, that stays
 CLEARLY_SLOWER = 4.0  # times what the other took: one trial is enough
 SERVED_BETWEEN = 16  # calls between two that may be timed
 

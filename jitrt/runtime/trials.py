@@ -85,7 +85,7 @@ def _is_slower(loop: StagedFunction, call: StagedCall, serve: Callable[..., Any]
     plain = _seconds(loop, loop.function, call)
     if plain > policy.CLEARLY_SLOWER * native:  # no further trial would change that, and it may take long
         return False
-    return min(plain, *(_seconds(loop, loop.function, call) for _ in range(others))) < native
+    return min(plain, *(_seconds(loop, loop.function, call) for _ in range(others))) < policy.CLEARLY_FASTER * native
 
 
 def _seconds(loop: StagedFunction, run: Callable[..., Any], call: StagedCall) -> float:

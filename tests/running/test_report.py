@@ -88,9 +88,9 @@ def test_procedures_that_python_starts_are_not_compiled_in_each_call():
     def relaxed(a, n):
         w, total = np.ones(len(a)), 0.0
         for _ in range(n):
-            for i in range(len(w)):
-                w[i] = w[i] * 0.5 + i * 0.1
-                total += w[i]
+            for i in range(20 * len(w)):  # clearly more than the step
+                w[i % len(w)] = w[i % len(w)] * 0.5 + i * 0.1
+                total += w[i % len(w)]
             w = np.linalg.solve(a, w)
         return total
 
