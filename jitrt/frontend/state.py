@@ -185,7 +185,8 @@ class Trace:
             return value
         if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
             # A snapshot: the function may write into its own array later.
-            return b.constant(np.ascontiguousarray(value) if value.ndim and is_frozen(value) else value.copy())
+            node = b.constant(np.ascontiguousarray(value) if value.ndim and is_frozen(value) else value.copy())
+            return node if value.ndim < 2 else self.in_order(node, self.orders.of_result(node, value.strides))
         if type(value) in (bool, int, float, complex) or isinstance(value, np.generic):
             return self._lift_scalar(value)
         if type(value) in (list, tuple):

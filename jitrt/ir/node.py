@@ -87,6 +87,13 @@ class Node:
         return self.type.dtype
 
     @property
+    def __numpy_dtype__(self) -> np.dtype:
+        """What NumPy (2.4 and later) asks for where it is given as a dtype: of a scalar, not of an array."""
+        if self.shape:
+            raise TypeError("Cannot construct a dtype from an array")
+        return self.dtype
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return self.type.shape
 

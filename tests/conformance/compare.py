@@ -45,6 +45,11 @@ def check(function: Callable[..., Any], *args: Any, **tolerance: Any) -> Any:
     return explanation
 
 
+def _layout(array: Any) -> list[int]:
+    """The strides in bytes that say where elements lie."""
+    return [s for s, n in zip(array.strides, array.shape) if n > 1 and array.size]
+
+
 def assert_same(
     got: Any,
     want: Any,
@@ -83,6 +88,7 @@ def assert_same(
     elif isinstance(want, (np.ndarray, np.generic)):
         assert got.dtype == want.dtype, f"{path}: {got.dtype} and not {want.dtype}"
         assert got.shape == want.shape, f"{path}: shape {got.shape} and not {want.shape}"
+        assert _layout(got) == _layout(want), f"{path}: strides {got.strides} and not {want.strides}"
         _assert_values(np.asarray(got), np.asarray(want), path, ulp, zeros, relative, least)
     elif isinstance(want, (float, complex)):
         _assert_values(np.asarray(got), np.asarray(want), path, ulp, zeros, relative, least)

@@ -1,6 +1,7 @@
 """Arguments that NumPy refuses, warns of, or takes otherwise than its other functions: exceptions, warnings, types."""
 
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -330,3 +331,44 @@ def test_require_gives_the_array_itself_where_it_can(flag):
                     want.strides,
                 )
                 assert np.shares_memory(got, array) == np.shares_memory(want, array)
+
+
+def _calls(text):
+    return re.split(r";\s", text)
+
+
+DTYPED = """np.zeros(3, {}); np.ones(3, {}); np.empty_like(x, {}).dtype; np.full(3, 1, {}); np.arange(3, dtype={});
+np.eye(3, dtype={}); x.astype({}); x.view({}); np.asarray(x, {}); np.array([1, 2], {}); np.zeros_like(x, {});
+np.linspace(0, 1, 3, dtype={}); np.add(x, 1, dtype={}); np.add.reduce(x, 0, {}); np.sum(x, 0, {});
+np.cumsum(x, 0, {}); x.sum(dtype={}); x.mean(dtype={}); np.var(x, dtype={}); np.prod(x, dtype={});
+np.nansum(x, dtype={}); np.concatenate([x, x], dtype={}); np.dtype({}); np.einsum('i->', x, dtype={});
+np.can_cast(x, {}); np.fromiter([1], {}); np.issubdtype({}, float); np.finfo({}); np.dtype([('a', {})]);
+np.dtype((float, {})); np.promote_types({}, float)"""
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="np.dtype asks what it is given for .dtype")
+@pytest.mark.parametrize("text", _calls(DTYPED))
+def test_an_array_is_no_dtype(text):
+    """A number of NumPy's is one."""
+    for given in ("x", "x > 1", "x * 2", "x.dtype", "x[0]"):
+        check_outcome(eval(f"lambda x: {text.format(given)}"), X)
+
+
+ORDERED = """x.copy(order); x.astype('f4', order); x.astype(x.dtype, order, copy=False); x.ravel(order);
+x.flatten(order); x.reshape(-1, 2, order=order); np.zeros_like(x, order=order); np.copy(x, order);
+np.array(x, order=order); np.array(x * 2, dtype='f4', order=order);
+np.asarray(x, order=order); np.asarray(x * 2, order=order);
+np.zeros((3, 2), order=order) * x[0, 0]; np.full((2, 2), x[0, 0], order=order); np.array([x, x], order=order);
+np.add(x, 1, order=order); np.full_like(x, 2, order=order); x[0, 0].copy(order); x[0].astype(int, order)"""
+
+
+@pytest.mark.wide(times=2)
+@pytest.mark.parametrize("text", _calls(ORDERED))
+@pytest.mark.parametrize("order", ["c", "F", "f", "A", "k", None, "", "Q", "CF", 1, True, b"C", X], ids=repr)
+def test_order(order, text):
+    """Letters of both cases; what is none is refused."""
+    for array in (ORDINARY, ORDINARY.reshape(3, 4).T, ORDINARY.reshape(2, 2, 3).transpose(2, 0, 1), ORDINARY[:, ::-2]):
+        check_outcome(eval(f"lambda x: {text}", {"np": np, "order": order}), array)
+
+
+ORDINARY = np.arange(12.0).reshape(4, 3)

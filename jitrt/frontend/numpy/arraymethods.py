@@ -25,6 +25,7 @@ from ..storage import base_of
 from .assignment import assign, assign_item, list_node, mutate
 from .numbers import part
 from .operators import Operators, type_name
+from .order import letter
 from .silence import check_parts
 from .wording import in_numpys_words
 
@@ -125,6 +126,13 @@ class ArrayMethods(Operators):
     @dtype.setter
     def dtype(self, dtype: Any) -> None:
         raise Untraceable("sets the dtype of an array", user_line())
+
+    @property
+    def __numpy_dtype__(self) -> np.dtype:
+        """What NumPy (2.4 and later) asks for where it is given as a dtype: of a scalar, not of an array."""
+        if self._is_array():
+            raise TypeError("Cannot construct a dtype from an array")
+        return self.dtype
 
     @property
     def ndim(self) -> int:
@@ -254,7 +262,7 @@ class ArrayMethods(Operators):
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
-        target = np.dtype(dtype)
+        target, order = np.dtype(dtype), letter(order, "K")
         is_covered = target.kind in "biufc" and target.isnative and target.names is None and self.dtype.kind in "biufc"
         if not is_covered or casting not in ("no", "equiv", *PROMOTIONS_KEEP):
             given = {"order": order, "casting": casting, "copy": copy}
@@ -289,6 +297,7 @@ class ArrayMethods(Operators):
 
     def copy(self, order: str = "C") -> Tracer:
         self._check_no_number("copy")
+        order = letter(order, "C")
         node = self._trace.fresh(self._node)
         return self._in_form(self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar))
 

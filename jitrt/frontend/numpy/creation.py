@@ -40,6 +40,7 @@ from . import draws, maskedfunctions
 from .assignment import list_node
 from .numbers import fits_scalar, library_call, stored
 from .operands import phantoms, plain_shape
+from .order import letter
 from .pythonsums import accurate_sum
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .sequences import sequence
@@ -93,7 +94,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
     shape, dtype = given.pop("shape"), given.pop("dtype", None)
     fill = given.pop("fill_value", _FILLS[function])
     order, device = given.pop("order", None), given.pop("device", None)
-    if given or order not in (None, "C") or device not in (None, "cpu"):
+    if given or order not in (None, "C", "F") or device not in (None, "cpu"):
         return function(*args, **kwargs)
     if dtype is not None and (made := np.dtype(dtype)).names is not None and made.kind != "V":
         raise Untraceable(f"makes an array of {made}", user_line())  # numbers with fields
@@ -119,7 +120,8 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
             return function(*args, **kwargs)
         node = b.constant(element.astype(canonical(element.dtype))[()])
     filled = fit(node, node.dtype, shape)
-    return Tracer(state.fresh(filled) if node.shape else filled, state)
+    made = Tracer(state.fresh(filled) if node.shape else filled, state)
+    return made.copy("F") if order == "F" else made
 
 
 def _has_kernels(dtype: np.dtype) -> bool:
@@ -138,14 +140,14 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     value = given.pop("object", given.pop("a", None))
     dtype, copy = given.pop("dtype", None), given.pop("copy", function is np.array or None)
     at_least = given.pop("ndmin", int(function in _ORDERS))
-    order = given.pop("order", None) or _ORDERS.get(function, "K")
+    order = letter(given.pop("order", None), _ORDERS.get(function, "K"))
     keeps_class = given.pop("subok", function is np.asanyarray)
     if isinstance(copy, np._CopyMode):
         copy = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False}.get(copy)
     elif copy is not None:
         copy = bool(copy)
     is_twice = len(args) > 1 and "dtype" in kwargs
-    if len(args) > 2 or is_twice or given or order not in ("A", "C", "F", "K"):
+    if len(args) > 2 or is_twice or given:
         return function(*args, **kwargs)
     if isinstance(value, Masked):
         if keeps_class:
@@ -170,7 +172,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if np.dtype(dtype).kind != "f":  # of integers, that may not fit
             state.want_integers(array._node)
-        array = array.astype(dtype, order)
+        array = array.astype(dtype, "K" if order == "A" else order)
     elif (copy and array is value) or not (order in ("A", "K") or array._is_in_order(order)):
         array = array.copy(order)
     if copy is False and array is not value:

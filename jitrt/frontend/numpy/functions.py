@@ -19,7 +19,7 @@ from .assignment import copyto, mutate, take_out, write_out
 from .choices import FOLDS, fold, is_choice
 from .operands import nodes_of, operands_of, phantoms, with_elements, with_value
 from .operators import is_tracer
-from .order import by_stride, kept_order
+from .order import by_stride, kept_order, letter
 from .silence import silent
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ _SAME_MEMORY = frozenset({
 def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """``func(*args, **kwargs)``, where `array` is one of the arrays."""
     trace = array._trace
+    if is_tracer(kwargs.get("dtype")):
+        kwargs = kwargs | {"dtype": np.dtype(kwargs["dtype"])}
     if func in METADATA:
         return func(*phantoms(args), **phantoms(kwargs))
     if func is np.copyto:
@@ -87,7 +89,7 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
     if func is np.roll and is_tracer(args[0]) and (args[2] if len(args) > 2 else kwargs.get("axis")) is not None:
         return trace.like(made._node, args[0], "K")
     if func in _LIKE_FUNCTIONS and is_tracer(args[0]):
-        order = kwargs.get("order", _LIKE_FUNCTIONS[func])
+        order = letter(kwargs.get("order"), _LIKE_FUNCTIONS[func])
         if made.ndim != args[0].ndim and order in ("A", "K"):
             is_turned = args[0].transpose()._is_contiguous() and not args[0]._is_contiguous()
             order = "F" if order == "A" and is_turned else "C"

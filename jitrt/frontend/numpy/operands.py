@@ -57,7 +57,10 @@ def phantoms(value: Any) -> Any:
         if not is_tracer(leaf):
             return leaf
         node = leaf._node
-        return node.dtype.type(0).item() if node.type.weak else b.phantom(leaf.shape, leaf.dtype)
+        if node.type.weak:
+            return node.dtype.type(0).item()
+        made = b.phantom(leaf.shape, leaf.dtype)
+        return made[()] if leaf._scalar else made
 
     return mapped(value, phantom)
 

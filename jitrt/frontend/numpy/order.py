@@ -23,6 +23,20 @@ from ...ir.types import ArrayType, contiguous_strides
 _ELEMENT = np.zeros(1, np.int8)
 
 
+def letter(order: Any, default: str) -> str:
+    """The letter of a memory order as a user gives it: None, or a letter of either case, in bytes, too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        What NumPy raises for anything else.
+    """
+    if order is None:
+        return default
+    np.empty(0).copy(order)
+    return (order if isinstance(order, str) else order.decode()).upper()
+
+
 class Orders:
     """Strides of the nodes of a trace.
 
