@@ -27,9 +27,10 @@ WATCHED, THREADS, LIMIT, FIRST_ARGUMENT = 3, 4, 5, 6
 # a number of Python or of NumPy made of the result number `at`, or a new array, whose address is the result `at`, and
 # whose extents are those that follow; of another kind, `otherwise`, where the result number `flag` - 1 is true. A
 # tuple, a list or a dict of `ndim` parts, the rows from `at` on; the keys of a dict are at the address `descr`. What
-# the Python function at the address `at` returns when it is called with the arguments.
+# the Python function at the address `at` returns when it is called with the arguments; what that at the address `descr`
+# returns when it is called with the row number `at`.
 RETURNED = ("kind", "at", "descr", "ndim", "itemsize", "flag", "otherwise")
-OBJECT, GIVEN, TUPLE, LIST, DICT, CALLED, FLOAT, INTEGER, BOOLEAN, SCALAR, ARRAY = range(11)
+OBJECT, GIVEN, TUPLE, LIST, DICT, CALLED, APPLIED, FLOAT, INTEGER, BOOLEAN, SCALAR, ARRAY = range(12)
 # What a procedure stores if it has returned at `way` and the result number `flag` is true: row number `value` of the
 # above describes it, and `made` holds it meanwhile. `how`, `row` and `key` are those of `results.STORE`.
 STORED = ("way", "flag", "how", "row", "key", "value", "made")
@@ -201,6 +202,11 @@ def emit_returned(module: ir.Module, data: int) -> ir.Function:
         call_api(builder, "Py_IncRef", given)
     with builder.if_then(kind_is(CALLED)):
         builder.store(call_api(builder, "PyObject_Vectorcall", row["at"], args, nargs, word(0)), made)
+    with builder.if_then(kind_is(APPLIED)):
+        item = builder.call(function, [rows, row["at"], args, nargs, words, results])
+        with builder.if_then(builder.icmp_signed("!=", item, word(0)), likely=True):
+            builder.store(call_api(builder, "PyObject_CallOneArg", row["descr"], item), made)
+            call_api(builder, "Py_DecRef", item)
     for number, new, set_item in ((TUPLE, "PyTuple_New", "PyTuple_SetItem"), (LIST, "PyList_New", "PyList_SetItem")):
         with builder.if_then(kind_is(number)):
             several = call_api(builder, new, row["ndim"])

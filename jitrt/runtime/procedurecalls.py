@@ -25,6 +25,7 @@ from .dispatch import Words
 from .guards import GuardRows
 from .kindrows import add_code
 from .objects import Unguarded, address_of, dtype_word, fields
+from .procedureresults import columns, is_all_columns
 from .sources import native_record
 
 if TYPE_CHECKING:
@@ -210,6 +211,8 @@ class _ReturnedRows:
                 raise Unguarded  # its word is not its address
             names = [p.name for p in self._loop.staged.procedure.parameters]
             return returned.GIVEN, FIRST_ARGUMENT + names.index(f"x{kind.number}"), 0, 0, 0, 0, 0
+        if isinstance(kind, Several) and is_all_columns(kind):
+            return returned.APPLIED, self.add((kind.parts[0].made,)), id(columns), 0, 0, 0, 0
         if isinstance(kind, Several) and not _shares_lists(kind):
             keys = 0
             if kind.make is dict:
@@ -238,7 +241,7 @@ class _ReturnedRows:
 
 
 def _shares_lists(result: Several) -> bool:
-    """Whether a list may be in several parts of a result."""
+    """Whether a list, or an array with columns, may be in several parts of a result."""
     pools = [pool for part in result.parts for pool in {*pools_in(part)}]
     return len(pools) > len(set(pools))
 

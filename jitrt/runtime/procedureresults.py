@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..frontend.control.listresults import (
+    ColumnOf,
     ElementKind,
     Elements,
     Handles,
@@ -70,6 +71,10 @@ class Results:
             return self.value(kind.made, results, given)[0]
         if isinstance(kind, Turned):
             return self.value(kind.made, results, given).transpose(kind.axes)
+        if isinstance(kind, ColumnOf):
+            rows = lists.setdefault((kind.made.address, -1), [])
+            rows += [] if rows else [self.value(kind.made, results, given)]
+            return rows[0][:, kind.number]
         if isinstance(kind, Number):
             word = results[self.places[kind.variable]]
             python = results[self.places[kind.flag]] if kind.python is None else kind.python
@@ -151,6 +156,19 @@ class Results:
             place = ctypes.c_int64.from_address(id(made) + self._data).value
             ctypes.memmove(place, results[self.places[address]], made.nbytes)
         return made
+
+
+def is_all_columns(kind: Several) -> bool:
+    """Whether a tuple holds the columns of one new array, in their order: what `columns` gives."""
+    first = kind.parts[0] if kind.make is tuple and kind.parts else None
+    return isinstance(first, ColumnOf) and kind.parts == tuple(
+        ColumnOf(first.made, k, first.of) for k in range(first.of)
+    )
+
+
+def columns(rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The columns of an array, which are views of it."""
+    return (*rows.T,)
 
 
 def _are_numbers(kind: ElementKind) -> bool:

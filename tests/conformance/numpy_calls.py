@@ -87,9 +87,7 @@ FORMS = {
 }
 _numbers = itertools.count()
 # In loops: what NumPy leaves open where elements are not sorted, and what NumPy gives as views.
-_APART_IN_LOOPS = frozenset(
-    "np.searchsorted np.digitize np.interp np.nonzero np.argwhere np.where x0.nonzero np.imag".split()
-)
+_APART_IN_LOOPS = frozenset("np.searchsorted np.digitize np.interp np.imag".split())
 
 
 class Call(NamedTuple):
@@ -109,19 +107,21 @@ class Call(NamedTuple):
         return space["function"]
 
     def run(self, jitted: bool) -> tuple[Any, ...]:
-        """What it gives or raises, and its operands afterwards."""
+        """What it gives or raises, what it warns of, and its operands afterwards."""
         function = self.function()
         found: list[Any] = []
         function = jitrt.jit(function) if jitted else function
         for _ in range(3 if jitted else 1):
             args = [make() for make in self.operands]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
                 try:
                     found = [function(*args), None]
                 except Exception as error:
                     found = [None, (type(error), str(error))]
-        return (*found, args)
+            ours = jitrt.JitrtPerformanceWarning
+            warned = sorted({(w.category.__name__, str(w.message)) for w in caught if w.category is not ours})
+        return (*found, warned, args)
 
     def difference(self) -> str:
         """How the compiled call differs from NumPy's; empty if it does not."""
@@ -130,7 +130,8 @@ class Call(NamedTuple):
             return f"raised {got[1]}, not {want[1]}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy warns when it is asked for the flags of what is broadcast
-            return _differs(got[0], want[0]) or _differs(got[2], want[2])
+            found = _differs(got[0], want[0]) or _differs(got[3], want[3])
+        return found or (f"warned of {got[2]}, not {want[2]}" if got[2] != want[2] else "")
 
 
 def _differs(got: Any, want: Any) -> str:
@@ -144,12 +145,14 @@ def _differs(got: Any, want: Any) -> str:
         return "" if got == want or got != got or _are_close(got, want) else f"gave {got!r}, not {want!r}"
     if (got.dtype, got.shape) != (want.dtype, want.shape) or got.dtype.byteorder != want.dtype.byteorder:
         return f"gave {got.dtype}{got.shape}, not {want.dtype}{want.shape}"
-    if isinstance(want, np.ndarray) and (got.flags.c_contiguous, got.flags.writeable) != (
-        want.flags.c_contiguous,
-        want.flags.writeable,
-    ):
-        return f"gave an array with other flags: {got.strides}, not {want.strides}"
+    if isinstance(want, np.ndarray) and _layout(got) != _layout(want):
+        return f"gave an array with other strides or flags: {_layout(got)}, not {_layout(want)}"
     return "" if _are_close(got, want) else f"gave {got!r}, not {want!r}"
+
+
+def _layout(array: np.ndarray) -> tuple[Any, ...]:
+    strides = [step for step, n in zip(array.strides, array.shape) if n > 1 and array.size]
+    return strides, array.flags.c_contiguous, array.flags.f_contiguous, array.flags.writeable
 
 
 def _are_close(got: Any, want: Any) -> bool:

@@ -106,6 +106,65 @@ def test_calls_that_differed(text, dtype):
     assert not call.difference(), call.difference()
 
 
+ALONG = """x0.cumsum({}); x0.cumprod(axis={}); x0.sum({}); x0.argmax({}); x0.std({}); np.diff(x0, axis={}); x0.any({})
+np.concatenate([x0, x0], {}); np.stack([x0, x0], {}); x0.swapaxes({}, 0); np.expand_dims(x0, {}); np.flip(x0, {})
+np.roll(x0, 1, {}); x0.repeat(2, {}); x0.take([0], {}); np.sort(x0, {}); x0.argsort({}); np.moveaxis(x0, {}, 0)
+np.ptp(x0, {}); np.median(x0, {}); np.count_nonzero(x0, {}); np.add.reduce(x0, {}); np.add.accumulate(x0, {})
+np.maximum.accumulate(x0, {}); np.split(x0, 1, {}); np.delete(x0, 0, {}); np.append(x0, x0, {})
+np.gradient(x0, axis={})
+np.trapezoid(x0, axis={}); np.linalg.norm(x0, axis={}); np.average(x0, {}); np.nancumsum(x0, {}); x0.diagonal(axis1={})
+x0.trace(0, {}); np.tril(x0, {}); np.eye(3, k={}); np.diag(x0, {})"""
+
+
+@pytest.mark.wide(times=3)
+@pytest.mark.parametrize("form", ["alone", "loop"])
+@pytest.mark.parametrize("axis", ["True", "np.True_", "1.0", "np.array(1)", "np.array([1])", "'a'", "np.int8(1)"])
+@pytest.mark.parametrize("text", ALONG.replace("\n", "; ").split("; "))
+def test_axes_that_equal_integers(text, axis, form):
+    call = Call(text.format(axis), (lambda: np.arange(6.0).reshape(2, 3),), form)
+    assert not call.difference(), call.difference()
+
+
+@pytest.mark.parametrize("form", ["alone", "loop"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.nonzero(x0)",
+        "np.where(x0 > 2)",
+        "x0.nonzero()[1]",
+        "[*x0.nonzero()][::-1]",
+        "np.nonzero(x0)[0] * 2",
+        "np.nonzero(x0[0] > 1)",
+        "np.argwhere(x0)",
+        "x0[np.nonzero(x0 > 2)]",
+        "np.full_like(x0, 1j)",
+        "np.full((2, 6), 1j, dtype='f2')",
+        "np.full_like([1, 2], 1j)",
+        "np.linspace(0, 1j, 3, dtype=float)",
+        "np.flip([[1, 2, 3], [4, 5, 6]], 0)",
+        "np.ones((3, 4), order='F') * x0[0, 0]",
+        "x0.dot(np.array(2.0))",
+        "x0.T.dot(np.array(2.0))",
+    ],
+)
+@pytest.mark.parametrize("order", "CF")
+def test_layouts_and_warnings(text, order, form):
+    call = Call(text, (lambda: np.arange(12.0).reshape(3, 4).copy(order),), form)
+    assert not call.difference(), call.difference()
+
+
+def test_zeros_of_both_signs_among_arguments():
+    for zero in ("0.0", "-0.0", "0", "False"):
+        for text in (
+            "np.arange({}, -1, -1)",
+            "np.full(2, {})",
+            "np.linspace({}, 1, 2)",
+            "np.mask_indices(3, np.triu, int({}))[0]",
+        ):
+            call = Call(f"np.copysign(1, {text.format(zero)})", (lambda: np.zeros(1),))
+            assert not call.difference(), call.difference()
+
+
 def test_differences_are_found(monkeypatch):
     assert len(functions()) > 300
     monkeypatch.setattr(jitrt, "jit", lambda function: lambda *args: function(*args) + 0.5)

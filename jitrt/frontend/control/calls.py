@@ -160,6 +160,7 @@ class Calls(ListCalls):
         kwargs = {k: scalars.settled(self.r, v) for k, v in kwargs.items()}
         if handler.__annotations__.get("array") == "Array" and not (args and isinstance(args[0], Array)):
             raise NotStaged(f"{name} of what is no array")
+        scalars.check_axes(handler, [self.r, *args], kwargs)
         try:
             made = handler(self.r, *scalars.settled(self.r, args), **kwargs)
         except TypeError as error:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.frozen import replaced
 from ...ir.integers import Poly
 from . import arrays as a
 from . import subscripts
@@ -21,10 +22,25 @@ def _mask(r: Recorder, array: Any) -> Array:
 
 
 def _places(r: Recorder, mask: Array) -> list[Array]:
-    """For each axis the indices of the true elements."""
-    axes = range(mask.ndim)
-    indices = [Array(INT, mask.shape, lambda i, k=k: r.integer(i[k]), frozenset()) for k in axes]  # type: ignore[misc]
-    return [subscripts.compress(r, index, mask) for index in indices]
+    """For each axis the indices of the true elements: as in NumPy, columns of an array that has a row for each."""
+    made = a.fresh(r, INT, (mask.size + 1, Poly.number(mask.ndim)))
+    position = r.variable()
+    r.put(position, r.integer(a.ZERO), INT)
+
+    def body(indices: tuple[Poly, ...]) -> None:  # without a branch: the last row gets what is not chosen
+        here = r.get(position, INT)
+        r.facts.bound(here, [0], [mask.size])
+        for k, index in enumerate(indices):
+            a.store(r, made, (Poly.name(here), Poly.number(k)), r.integer(index))
+        r.put(position, r.integer(Poly.name(here) + Poly.name(r.cast(mask.element(indices), BOOL, INT))), INT)
+
+    r.choose_by_values()
+    a.nest(r, mask.shape, body)
+    count = r.get(position, INT)
+    r.facts.bound(count, [0], [mask.size])
+    rows = a.in_memory(r, replaced(made.memory, whole=False), INT, (Poly.name(count), made.shape[1]))
+    columns = [subscripts.view_of(r, rows, subscripts.axes_of(r, rows, [slice(None), k])) for k in range(mask.ndim)]
+    return [replaced(column, column_of=(rows, k, mask.ndim)) for k, column in enumerate(columns)]
 
 
 @function(np.nonzero, method="nonzero")

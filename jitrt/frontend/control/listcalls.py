@@ -47,6 +47,7 @@ class ListCalls(Expressions):
 
     def written(self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """A call of a function of this package's, which is staged like a user's."""
+        scalars.check_axes(function, args, kwargs)
         with self.r.library():
             return self.inlined(function, args, kwargs, e)
 

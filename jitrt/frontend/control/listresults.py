@@ -195,8 +195,19 @@ def _elements(r: Recorder, whole: Kind, its_columns: list[Column], results: list
     return elements(whole)
 
 
+@frozen
+class ColumnOf:
+    """A result that is column `number` of a new array, of which there are `of`; others may be results, too."""
+
+    made: Any
+    number: int
+    of: int
+
+
 def pools_in(result: Any) -> Iterator[str]:
-    """The variables with the rows of the pools that a result has lists of."""
+    """The variables with the rows of the pools that a result has lists of, and the places of arrays with columns."""
+    if isinstance(result, ColumnOf):
+        yield result.made.address
     if isinstance(result, (ReferencedList, Handles)):
         yield result.pool.rows
         yield from pools_in(result.pool.elements)

@@ -17,6 +17,7 @@ from .containers import CONTAINER, is_container, result_parts
 from .kinds import parts_of
 from .listkinds import holds_lists
 from .listresults import (
+    ColumnOf,
     Instance,
     Known,
     Listed,
@@ -107,8 +108,8 @@ class Turned:
 
 
 Result = (
-    First | Turned | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber | Instance
-    | ReferencedList
+    First | Turned | ColumnOf | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber
+    | Instance | ReferencedList
 )  # fmt: skip
 
 
@@ -245,12 +246,19 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
         back = [value.turned.index(k) for k in range(value.ndim)]
         whole = replaced(a.transpose(r, value, back), turned=())
         return Turned(_array_result(r, whole, results, made), value.turned)
+    if value.column_of is not None and value.ndim == 1:
+        rows, *place = value.column_of
+        known = next((name for name, memory in made.items() if memory is rows.memory), None)
+        if known is None:
+            return ColumnOf(_array_result(r, rows, results, made), *place)
+        at = results.index((known, POINTER))
+        return ColumnOf(Made(known, tuple(name for name, _ in results[at + 1 : at + 3]), rows.dtype), *place)
     if not value.c_order:
         raise NotStaged("a result whose memory order is not known")
     if view.strides != a.contiguous_strides(value.shape, value.dtype):
         raise NotStaged("a result that is a view")
-    made[r.variable()] = view
     address, *extents = (r.variable() for _ in range(1 + value.ndim))
+    made[address] = view
     r.put(address, r.address(view), POINTER)
     for extent, variable in zip(value.shape, extents):
         r.put(variable, r.integer(extent), INT)

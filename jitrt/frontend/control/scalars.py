@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from .values import (
     BOOL,
     FLOAT,
     INT,
+    Array,
     KindsDiffer,
     NeedsValue,
     NotStaged,
@@ -29,6 +30,7 @@ from .values import (
 )
 
 _KEPT_KINDS = frozenset("biufc")
+_AXES = frozenset({"axis", "axis1", "axis2", "k", "offset"})
 
 
 @lru_cache(maxsize=4096)
@@ -71,6 +73,8 @@ def register_of(r: Recorder, value: Any, dtype: np.dtype) -> str:
     if is_static(value):
         if isinstance(value, int) and dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
             raise NotStaged(f"{value} does not fit into {dtype}")
+        if np.iscomplexobj(value) and dtype.kind not in "bc":  # NumPy warns, or raises
+            raise NotStaged("a complex number that loses a part")
         with np.errstate(all="raise", under="ignore"):
             try:
                 return r.literal(value, dtype)
@@ -129,6 +133,16 @@ def static_integer(value: Any) -> int:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise NotStaged("an integer that has to be known")
     return int(value)
+
+
+def check_axes(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Raise `NotStaged` if an axis or a diagonal is given as what may equal an integer, and is none: True, or 1.0."""
+    code = function.__code__
+    given = (*zip(code.co_varnames[: code.co_argcount], args), *kwargs.items())
+    for value in (value for name, value in given if name in _AXES):
+        is_none_of_them = isinstance(value, (bool, np.bool, float, complex, np.inexact, np.ndarray, Array))
+        if is_none_of_them or (isinstance(value, Scalar) and value.dtype.kind not in "iu"):
+            raise NotStaged("an axis that is no integer")
 
 
 def truth(r: Recorder, value: Any) -> bool | str:

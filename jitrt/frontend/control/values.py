@@ -454,6 +454,8 @@ class Array:
     order : tuple of int
         How they stand of an array that NumPy computes from such views alone, and puts in memory as these are; else
         empty.
+    column_of : tuple of (Array, int, int), optional
+        The new array of which it is a column, which one, and of how many.
     """
 
     dtype: np.dtype
@@ -464,6 +466,7 @@ class Array:
     c_order: bool = True
     turned: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
+    column_of: tuple[Array, int, int] | None = None
 
     @property
     def ndim(self) -> int:

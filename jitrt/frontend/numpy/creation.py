@@ -7,6 +7,7 @@ other threads, it does what NumPy does.
 from __future__ import annotations
 
 import cmath
+import contextlib
 import functools
 import inspect
 import math
@@ -115,7 +116,8 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
     else:
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
-        element = np.full((), int(fill) if is_extent(fill) else fill, dtype)
+        with watched(state, "full") if np.iscomplexobj(fill) else contextlib.nullcontext():
+            element = np.full((), int(fill) if is_extent(fill) else fill, dtype)
         if element.shape or not _has_kernels(element.dtype):  # a dtype may have a shape
             return function(*args, **kwargs)
         node = b.constant(element.astype(canonical(element.dtype))[()])
@@ -209,6 +211,9 @@ def array_of(state: Trace, value: Any) -> Tracer:
 
 def literal(state: Trace, value: Any) -> Any:
     """Arrays that depend on no argument, as tracers."""
+    if type(value) is np.ndarray and min(value.strides, default=0) < 0:
+        turned = tuple(slice(None, None, -1 if step < 0 else 1) for step in value.strides)
+        return literal(state, value[turned])[turned]
     if type(value) is np.ndarray and value.dtype.names is not None and value.dtype.kind != "V":
         raise Untraceable(f"makes an array of {value.dtype}", user_line())
     if type(value) is np.ndarray and _has_kernels(value.dtype) and value.ndim:
@@ -227,12 +232,14 @@ def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
     made = sequence(function, args, kwargs) if state.is_general else None
     if made is not None:
         return Tracer(state.fresh(made), state)
-    try:
-        return literal(state, _kept_call(function, args, tuple(sorted(kwargs.items())), _types(args, kwargs)))
-    except (_NotKept, TypeError):
-        result = function(*args, **kwargs)
+    is_kept = True
+    with watched(state, function.__name__):
+        try:
+            result = _kept_call(function, args, tuple(sorted(kwargs.items())), _types(args, kwargs))
+        except (_NotKept, TypeError):
+            is_kept, result = False, function(*args, **kwargs)
     made = literal(state, result)
-    if type(made) is Tracer and not result.flags.writeable:
+    if type(made) is Tracer and not (is_kept or result.flags.writeable):
         made.flags.writeable = False
     return made
 
@@ -280,8 +287,9 @@ class _NotKept(Exception):
 
 
 def _types(args: tuple, kwargs: dict[str, Any]) -> tuple:
-    """What tells arguments apart that are equal: 1 and 1.0 and True."""
-    return tuple(map(type, args)), tuple(type(kwargs[k]) for k in sorted(kwargs))
+    """What tells arguments apart that are equal: 1 and 1.0 and True, and zeros of both signs."""
+    given = (*args, *(kwargs[k] for k in sorted(kwargs)))
+    return tuple((type(v), repr(v) if isinstance(v, (float, complex, np.inexact)) and v == 0 else "") for v in given)
 
 
 @lru_cache(maxsize=_KEPT_LITERALS)

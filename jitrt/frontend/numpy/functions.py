@@ -88,6 +88,8 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         return _in_order_of_choices(made, *args)
     if func is np.roll and is_tracer(args[0]) and (args[2] if len(args) > 2 else kwargs.get("axis")) is not None:
         return trace.like(made._node, args[0], "K")
+    if func is np.dot and made.ndim > 1 and made._node.op.kind is Kind.ELEMENTWISE and made.dtype.char in "fdFD":
+        return made._new(trace.in_order(made._node, None))  # a product with a number, which NumPy has BLAS compute
     if func in _LIKE_FUNCTIONS and is_tracer(args[0]):
         order = letter(kwargs.get("order"), _LIKE_FUNCTIONS[func])
         if made.ndim != args[0].ndim and order in ("A", "K"):
