@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import is_twin
 from ..errors import Untraceable
 from ..ir import build as b
 from ..ir.aliasing import is_lent
@@ -183,7 +184,12 @@ class Trace:
             return node
         if isinstance(value, Node):
             return value
-        if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
+        if (
+            type(value) is np.ndarray
+            and value.dtype.kind in "biufcmM"
+            and value.dtype.isnative
+            and not is_twin(value.dtype)
+        ):
             # A snapshot: the function may write into its own array later.
             node = b.constant(np.ascontiguousarray(value) if value.ndim and is_frozen(value) else value.copy())
             return node if value.ndim < 2 else self.in_order(node, self.orders.of_result(node, value.strides))
@@ -200,6 +206,8 @@ class Trace:
     def _lift_scalar(self, value: Any) -> Node:
         if isinstance(value, float) and self._fixed is not None and value not in self._fixed:
             return self.registers.number(value)
+        if isinstance(value, np.generic) and is_twin(value.dtype):
+            raise Untraceable(f"an operand of type {type(value).__name__}", user_line())
         try:
             return b.constant(value)
         except OverflowError:

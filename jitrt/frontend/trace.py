@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.atwork import users_code
+from ..base.dtypes import is_twin
 from ..base.frozen import frozen, replaced
 from ..errors import Untraceable, latest_control, watch_control
 from ..ir.build import input_node
@@ -376,7 +377,8 @@ def _check_nothing_swallowed(state: Trace) -> None:
 
 def _input_type(value: Any, extents: tuple[tuple[int, ...], tuple[int, ...]] | None) -> ArrayType:
     type_ = type_of(value) if extents is None else ArrayType(type_of(value).dtype, extents[0])
-    if type_.dtype.kind not in "biufcmM" or (isinstance(value, np.ndarray) and value.dtype.names is not None):
+    of_fields = isinstance(value, np.ndarray) and value.dtype.names is not None
+    if type_.dtype.kind not in "biufcmM" or of_fields or is_twin(getattr(value, "dtype", type_.dtype)):
         raise Untraceable(f"uses an array of {type_.dtype}, which has no kernels")
     if not encoding_of(value):
         return type_

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import is_twin
 from . import strided
 from .extents import is_extent, plain
 from .node import Constant, Node, Params, type_of
@@ -97,7 +98,9 @@ def given_dtype(dtype: Any) -> np.dtype:
     """
     given = np.dtype(dtype)
     found = canonical(given)
-    if found.kind not in "biufcmM" or not found.isnative or given.names is not None:  # integers may have fields
+    if (
+        found.kind not in "biufcmM" or not found.isnative or given.names is not None or is_twin(given)
+    ):  # integers may have fields
         raise NotCovered(f"elements of {given}")
     return found
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.dtypes import is_twin
 from ..base.frozen import frozen
 from ..errors import Untraceable
 from .attributes import is_known_class
@@ -45,6 +46,8 @@ def leaf_key(leaf: Any) -> Any:
         dtype, flags = leaf.dtype, leaf.flags
         if not flags.writeable and is_frozen(leaf):
             return kind, Identity(leaf)
+        if is_twin(dtype):
+            return Foreign((kind, dtype.num), f"takes an array of {dtype.type.__name__}, {_NO_KERNELS}")
         if dtype.kind not in "biufcmM":
             return Foreign(dtype if kind is np.ndarray else (kind, dtype), f"takes an array of {dtype}, {_NO_KERNELS}")
         if kind is np.ndarray and flags.aligned:
@@ -57,7 +60,7 @@ def leaf_key(leaf: Any) -> Any:
     if kind in STATIC_TYPES:
         return (kind, leaf)
     if isinstance(leaf, np.generic):
-        if leaf.dtype.kind not in "biufcmM":
+        if leaf.dtype.kind not in "biufcmM" or is_twin(leaf.dtype):
             return Foreign(kind, f"takes a scalar of {leaf.dtype}, {_NO_KERNELS}")
         return kind, leaf.dtype
     if isinstance(leaf, type) and not is_known_class(leaf):

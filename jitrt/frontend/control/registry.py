@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import is_twin
 from ...ir.integers import Poly
 from . import arrays as a
 from . import complexnumbers, lists, subscripts
@@ -124,7 +125,7 @@ def known_dtype(value: Any) -> np.dtype:
         dtype = np.dtype(value)
     except TypeError:
         raise NotStaged("a dtype") from None
-    if dtype.kind not in "biufc" or not dtype.isnative or dtype.char in "egG":
+    if dtype.kind not in "biufc" or not dtype.isnative or dtype.char in "egG" or is_twin(dtype):
         raise NotStaged(f"arrays of {dtype}")
     return dtype
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import is_twin
 from ...base.frozen import frozen, replaced
 from ...ir.integers import Poly
 from ...ir.loops import Parameter, Procedure, Statement, Type
@@ -373,7 +374,7 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
         return Scalar(np.dtype(float), True, name)
     if type(value) in complexnumbers.COMPLEX:
         return complexnumbers.parameter(r, name, type(value))
-    if isinstance(value, np.generic) and value.dtype.char in "bhilqBHIfd":
+    if isinstance(value, np.generic) and value.dtype.char in "bhilqBHIfd" and not is_twin(value.dtype):
         dtype = INT if value.dtype.kind in "iu" else value.dtype
         r.parameters.append(Parameter(name, dtype))
         if dtype == INT:
@@ -386,7 +387,7 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
 
 def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
     dtype = value.dtype
-    if dtype.char not in "?bhilqBHILQfdFD" or not value.ndim:
+    if dtype.char not in "?bhilqBHILQfdFD" or not value.ndim or is_twin(dtype):
         raise NotStaged(f"an array of {dtype}")
     if encoding := encoding_of(value):
         r.encodings[name], dtype = encoding, np.dtype(dtype.newbyteorder("=").str)

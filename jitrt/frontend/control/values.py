@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import is_twin
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 
@@ -517,6 +518,8 @@ def is_python_number(value: Any) -> bool | None:
 
 def dtype_of(value: Any) -> np.dtype:
     """The dtype of a number or an array."""
+    if isinstance(value, np.generic) and is_twin(value.dtype):
+        raise NotStaged(f"a number of type {type(value).__name__}")
     if isinstance(value, (Scalar, Array, np.generic)):
         return value.dtype
     if isinstance(value, bool):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import is_twin
 from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.aliasing import is_lent
@@ -264,7 +265,7 @@ class ArrayMethods(Operators):
     ) -> Any:
         target, order = np.dtype(dtype), letter(order, "K")
         is_covered = target.kind in "biufc" and target.isnative and target.names is None and self.dtype.kind in "biufc"
-        if not is_covered or casting not in ("no", "equiv", *PROMOTIONS_KEEP):
+        if not is_covered or is_twin(target) or casting not in ("no", "equiv", *PROMOTIONS_KEEP):
             given = {"order": order, "casting": casting, "copy": copy}
             return self._trace.calls.host_call(_astype, "astype", (self, target), given)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]

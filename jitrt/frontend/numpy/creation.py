@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from ...base.dtypes import is_twin
 from ...base.once import once
 from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.extents import is_extent
 from ...ir.ops.operands import extents
 from ...ir.ops.optable import MUTATING, NotCovered
-from ...ir.types import canonical
 from ...values.functions import is_numpy
 from ...values.masked import Masked
 from ..context import current
@@ -105,7 +105,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
         return function(*args, **kwargs)
     if _is_traced(fill):
         filling = fill._node if type(fill) is Tracer else list_node(state, fill)
-        target = filling.dtype if dtype is None else canonical(np.dtype(dtype))
+        target = filling.dtype if dtype is None else np.dtype(dtype)
         if not _has_kernels(target):
             raise Untraceable(f"fills an array of {target}", user_line())
         node = b.cast(stored(state, filling, target), target)
@@ -120,13 +120,15 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
             element = np.full((), int(fill) if is_extent(fill) else fill, dtype)
         if element.shape or not _has_kernels(element.dtype):  # a dtype may have a shape
             return function(*args, **kwargs)
-        node = b.constant(element.astype(canonical(element.dtype))[()])
+        node = b.constant(element[()])
     filled = fit(node, node.dtype, shape)
     made = Tracer(state.fresh(filled) if node.shape else filled, state)
     return made.copy("F") if order == "F" else made
 
 
 def _has_kernels(dtype: np.dtype) -> bool:
+    if is_twin(dtype):
+        raise Untraceable(f"makes an array of {dtype.type.__name__}", user_line())
     return dtype.kind in _NUMERIC and dtype.isnative and dtype.names is None  # integers may have fields, too
 
 
@@ -163,6 +165,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         return literal(state, function(*args, **kwargs))
     if dtype is not None and (
         (made := np.dtype(dtype)).names is not None
+        or is_twin(made)
         or (made.kind not in "biufcmM" and (made.hasobject or type(value) is not Tracer or value._scalar))
     ):  # tuples may be records, integers texts, and scalars texts that are cut off where those of arrays raise
         raise Untraceable(f"makes an array of {made}", user_line())
@@ -217,7 +220,7 @@ def literal(state: Trace, value: Any) -> Any:
     if type(value) is np.ndarray and value.dtype.names is not None and value.dtype.kind != "V":
         raise Untraceable(f"makes an array of {value.dtype}", user_line())
     if type(value) is np.ndarray and _has_kernels(value.dtype) and value.ndim:
-        made = Tracer(b.constant(np.ascontiguousarray(value).astype(canonical(value.dtype), copy=False)), state)
+        made = Tracer(b.constant(np.ascontiguousarray(value)), state)
         if not value.flags.c_contiguous:
             state.orders.note(made._node, value.strides)
         return made

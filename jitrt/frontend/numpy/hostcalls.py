@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import is_twin
 from ...errors import LoopsWanted, Untraceable
 from ...ir.aliasing import is_lent
 from ...ir.extents import is_extent
@@ -392,7 +393,7 @@ class HostCalls:
             type_ = type_of(value) if value.dtype.names is None else None  # integers may have fields, too
         except (AttributeError, TypeError):
             type_ = None
-        if type_ is None or not _has_kernels(type_.dtype) or isinstance(value, np.ma.MaskedArray):
+        if type_ is None or not _has_kernels(value.dtype) or isinstance(value, np.ma.MaskedArray):
             raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
         if shapes is not None:
             shape = next(shapes)
@@ -418,7 +419,7 @@ class HostCalls:
             return kind.made(what, [self._wrap_registers(node, s, registers, (*path, *step)) for step, s in steps])
         k = next(registers)
         value = trace.registers.given[k]
-        if not isinstance(value, (np.ndarray, np.generic, float, complex)) or not _has_kernels(type_of(value).dtype):
+        if not isinstance(value, (np.ndarray, np.generic, float, complex)) or not _has_kernels(np.asarray(value).dtype):
             raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
         result = call_result(node, path, type_of(value))
         trace.registers.places[result] = k
@@ -456,7 +457,7 @@ def _is_complex(value: Any) -> bool:
 
 
 def _has_kernels(dtype: np.dtype) -> bool:
-    return dtype.kind in "biufcmM" and dtype.isnative
+    return dtype.kind in "biufcmM" and dtype.isnative and not is_twin(dtype)
 
 
 def _kind(value: Any) -> str:
