@@ -153,6 +153,15 @@ def test_layouts_and_warnings(text, order, form):
     assert not call.difference(), call.difference()
 
 
+@pytest.mark.parametrize("shape", [(0,), (1,), (0, 3), (3, 0), (2, 1)])
+@pytest.mark.parametrize("dtype", ["u1", "?", "i1", "u2", "i2", "i8", "f4", "f8"])
+def test_sorting_of_next_to_nothing(dtype, shape):
+    """Radix sorts read the first element: a process died."""
+    for text in ("np.sort(x0)", "np.sort(x0, kind='stable')", "np.argsort(x0, kind='stable')", "np.median(x0)"):
+        call = Call(text, (lambda: np.ones(shape, dtype),), "loop")
+        assert not call.difference(), call.difference()
+
+
 def test_zeros_of_both_signs_among_arguments():
     for zero in ("0.0", "-0.0", "0", "False"):
         for text in (

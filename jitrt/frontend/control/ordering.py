@@ -21,12 +21,16 @@ from .written_order import is_long
 
 
 def _ordered(r: Recorder, routine: str, runs: Array, *others: Array) -> None:
-    """Call a routine for each row of `runs`, and the same rows of others."""
+    """Call a routine for each row of `runs`, and the same rows of others.
+
+    Not for rows of fewer than two elements, as NumPy does: a radix sort reads the first.
+    """
     symbol = f"{routine}.{runs.dtype.char}"
     if not orders(symbol):
         raise NotStaged(f"sorting of {runs.dtype}")
     nothing = r.integer(ZERO)
-    with r.loop(ZERO, runs.shape[0], varying=True) as k:
+    is_some = r.machine("<", ONE, runs.shape[1])
+    with r.when(is_some), r.loop(ZERO, runs.shape[0], varying=True) as k:
         views = [rows_of(r, array, k).view for array in (runs, *others)]
         pointers = [r.address(view) for view in views]
         types = [POINTER] * len(pointers)
