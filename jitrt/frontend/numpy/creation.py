@@ -92,6 +92,8 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
     """``zeros(shape, dtype)`` and the like."""
     names = ("shape", "fill_value", "dtype", "order") if function is np.full else ("shape", "dtype", "order")
     given = dict(zip(names, args)) | kwargs
+    if len(given) < len(args) + len(kwargs):
+        return function(*args, **kwargs)  # which has too many of them
     shape, dtype = given.pop("shape"), given.pop("dtype", None)
     fill = given.pop("fill_value", _FILLS[function])
     order, device = given.pop("order", None), given.pop("device", None)
