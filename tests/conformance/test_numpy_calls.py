@@ -139,6 +139,8 @@ def test_axes_that_equal_integers(text, axis, form):
         "np.nonzero(x0)[0] * 2",
         "np.nonzero(x0[0] > 1)",
         "np.argwhere(x0)",
+        "np.flipud(x0)",
+        "np.squeeze(x0[:1])",
         "x0[np.nonzero(x0 > 2)]",
         "np.full_like(x0, 1j)",
         "np.full((2, 6), 1j, dtype='f2')",

@@ -303,3 +303,20 @@ def test_lists_of_whole_arrays_within_an_iteration_are_left_to_the_tracer(shifts
     for n in (50, 50, 40):
         np.testing.assert_array_equal(f(g, n), step(g, n))
     assert stage(recorded, (g, 50))
+
+
+def test_a_view_of_an_argument_out_of_a_list(monkeypatch):
+    """Also where the first calls were plain, for which small arrays are not worth a trace."""
+    monkeypatch.delenv("JITRT_STRICT")
+
+    def function(x):
+        made = []
+        for _turn in range(2):
+            made.append(np.flipud(x))
+        return made[0], made[1]
+
+    x, compiled = np.arange(5.0), jitrt.jit(function)
+    for _ in range(6):
+        for view in compiled(x):
+            assert view.strides == (-8,)
+            assert np.shares_memory(view, x)

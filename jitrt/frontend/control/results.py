@@ -241,6 +241,8 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
         if not view.is_given:
             raise NotStaged("a result that is a view")
         return Argument(given[0])
+    if LISTED in view.origins and any(values.is_shared for values in r.grown):
+        raise NotStaged("a result from a list of arrays which others share")
     r.require_native()
     if value.turned:
         back = [value.turned.index(k) for k in range(value.ndim)]
