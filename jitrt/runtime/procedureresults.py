@@ -82,7 +82,7 @@ class Results:
                 return kind.strings[word]
             if kind.dtype.kind in "biu":
                 return ({"b": bool}.get(kind.dtype.kind, int) if python else kind.dtype.type)(word)
-            value = np.int64(word).view(np.float64) if kind.dtype.itemsize == 8 else np.uint32(word).view(np.float32)
+            value = np.frombuffer(word.to_bytes(8, "little", signed=True), kind.dtype, 1)[0]  # of its first bytes
             return float(value) if python else value
         if isinstance(kind, Made):
             return self.memory(results, kind.address, [results[self.places[e]] for e in kind.extents], kind.dtype)

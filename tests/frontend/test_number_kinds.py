@@ -5,6 +5,7 @@ import pytest
 from test_element_loops import agrees, outcome, same
 from texts import function_of
 
+import jitrt
 from jitrt.frontend.control.stage import stage
 from jitrt.frontend.control.values import NotStaged
 from jitrt.runtime.loopengine import MISS
@@ -119,3 +120,13 @@ def test_a_state_that_is_an_integer_at_first_and_computed_later():
         got = engine.call((prices, 3))
         assert got is not MISS and not engine._latest[0].stops
         same(got, traded(prices, 3))
+
+
+@pytest.mark.parametrize(
+    "result", ["np.cos(True)", "np.float16(v)", "(np.sinh(b), 1.5)", "x[0] * np.float16(2)", "h[1]"]
+)
+def test_numbers_of_two_bytes_are_results(result):
+    plain = function_of(f"def f(x, b, h):\n    t = 0\n    for v in x:\n        t = {result}\n    return t, h[0]\n")
+    fast, x, h = jitrt.jit(plain), np.array([1.0, 2.5]), np.array([0.5, -2.0], np.float16)
+    for _ in range(20):  # by Python, then by native code
+        assert repr(fast(x, True, h)) == repr(plain(x, True, h))
