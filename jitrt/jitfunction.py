@@ -24,6 +24,7 @@ from .frontend.numpy.draws import drawing
 from .frontend.python.variablenames import variable_names
 from .frontend.trace import Request, Traced, trace
 from .ir.node import Node
+from .ir.worthwhile import BY_NUMPY
 from .pickling import reduced, stand_in
 from .values.kinds import TooMany, rebuild
 from .values.memory import copies_of
@@ -167,7 +168,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
 
         Notes
         -----
-        The function is not run. If there are steps that NumPy executes, what it was compiled to runs once on copies of
+        The function is not run. If there are steps that NumPy executes, what was recorded of it runs once on copies of
         the arguments, to tell the share of the time that they take.
 
         Examples
@@ -189,19 +190,23 @@ class JitFunction(ServedFunction, Generic[P, R]):
             y0[i] = v5
         """
         explanation = self._explained(args, kwargs)
-        if not explanation.host_calls:
+        if not (explanation.host_calls or explanation.plain_reason.startswith(BY_NUMPY)):
             return explanation
-        from .inspect.profile import numpy_shares
+        from .inspect.profile import SHORT, numpy_shares, plain_times, step_times
 
         call = self._traced.taken(args, kwargs)
         copies = copies_of(call.leaves)
-        with contextlib.suppress(Exception):  # of what the steps do with these values
+        with contextlib.suppress(Exception, ControlException), drawing(copies, restores=True):  # of the steps' own
             found = self._specialisations.find(copies, call.structure)
-            if not isinstance(found, Plain):
-                with drawing(copies, restores=True):
-                    shares = numpy_shares(found.programs_of(copies))
-                explanation = replaced(explanation, numpy_shares=tuple(shares.items()))
-        return explanation
+            if isinstance(found, Plain):
+                with at_work():
+                    args, kwargs, _ = rebuild(call.structure, iter(copies))
+                    traced, inputs, _ = self._traced_with_names(args, kwargs)
+                times = plain_times(traced.graph, inputs)
+            else:
+                times = tuple(t for run in found.programs_of(copies) for t in step_times(*run, SHORT))
+            explanation = replaced(explanation, numpy_shares=numpy_shares(times))
+        return replaced(explanation, file=getattr(getattr(self, "__code__", None), "co_filename", ""))
 
     def _explained(self, args: tuple, kwargs: dict[str, Any]) -> Explanation:
         """What a call runs, without times."""
@@ -214,7 +219,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
             return Explanation(self.__name__, known.plain.reason, loops=self._loops_of(args, known.plain.reason))
         by_position = self._loops.by_position(args, kwargs)
         if by_position is not None and (loop := self._loops.source(by_position)):
-            return Explanation(self.__name__, "", loop=loop, loops=self._loops_of(by_position))
+            return self._of_procedure(loop, by_position)
         in_order = args if by_position is None else by_position
         try:
             call = self._traced.taken(args, kwargs)
@@ -222,7 +227,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
             return Explanation(self.__name__, str(error), loops=self._loops_of(in_order, str(error)))
         found = self._found_or_loops(call, by_position)
         if isinstance(found, str):
-            return Explanation(self.__name__, "", loop=found, loops=self._loops_of(in_order))
+            return self._of_procedure(found, in_order)
         self._end_fallback(kind_of_call(args, kwargs))  # calls like this one run what is found
         self._waiting.end(args, kwargs)
         if isinstance(found, Plain):
@@ -233,6 +238,12 @@ class JitFunction(ServedFunction, Generic[P, R]):
         loops = self._loops_of(in_order, "", rolled)
         names = functools.partial(self._names_of, found.traced, args, kwargs)
         return Explanation(self.__name__, "", found.traced, found.compiled, loops=loops, names=names)
+
+    def _of_procedure(self, text: str, args: tuple) -> Explanation:
+        from .inspect.explain import Explanation
+
+        called = self._loops.called(args)
+        return Explanation(self.__name__, "", loop=text, loops=self._loops_of(args), called=called)
 
     def _found_or_loops(self, call: TakenApart, by_position: tuple | None) -> Specialisation | Plain | str:
         """What a trace gives for a call, or the text of the procedure that serves it instead."""

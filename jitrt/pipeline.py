@@ -24,7 +24,7 @@ from .ir.extents import is_extent
 from .ir.node import Graph, Node
 from .ir.ops.contractions import RESULT
 from .ir.ops.optable import INPUT, Kind
-from .ir.worthwhile import Amount, is_worthwhile, turns_of
+from .ir.worthwhile import BY_NUMPY, Amount, is_worthwhile, turns_of
 from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
 from .passes.prepare import prepare
@@ -188,7 +188,7 @@ def _amount(steps: Sequence[object]) -> Amount:
 def _check_worthwhile(graph: Graph, amount: Amount) -> None:
     if not (config.strict() or is_worthwhile(graph, amount)):
         done = ", ".join(dict.fromkeys(map(host_name, amount.hosts)))
-        most = f"NumPy does most of it ({done}), and " if amount.hosts else ""
+        most = f"{BY_NUMPY} ({done}), and " if amount.hosts else ""
         raise NotWorthwhile(f"{most}the arrays are too small to gain from compiling the rest")
 
 

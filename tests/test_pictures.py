@@ -82,7 +82,7 @@ def test_unknown_pictures(explanation):
 def test_times_are_bars():
     page = sorted_twice.profile(np.ones((50, 30)))._repr_html_()
     picture = page[page.index("<svg") : page.index("</svg>") + 6]
-    assert "NumPy executes sort" in texts(picture) and "Python" in texts(picture)
+    assert any(t.startswith("NumPy executes np.sort") for t in texts(picture)) and "Python" in texts(picture)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -17,6 +17,7 @@ from ..frontend.python.captures import Captures
 from ..frontend.storage import ReadOnly
 from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
+from ..ir.worthwhile import BY_NUMPY
 from ..runtime.dispatch import Dispatch
 from ..runtime.errstate import FloatingPointRaised
 from ..runtime.frames import NewSizes
@@ -31,7 +32,7 @@ from .tree import TOO_SMALL, NewPath, Plain, Specialisation, places_of
 
 _log = logging.getLogger("jitrt.trace")
 
-_NEW_SIZES = Plain("NumPy does most of it, and the arrays have sizes that are new", is_passing=True)
+_NEW_SIZES = Plain(f"{BY_NUMPY}, and the arrays have sizes that are new", is_passing=True)
 _NEW_PATH = "a value that it looks at has led elsewhere"
 _CHANGING = "the values that it looks at are different in nearly every call"
 STAYS_IN_PYTHON = "goes through Python in every call of that kind"

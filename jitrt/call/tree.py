@@ -20,10 +20,11 @@ from ..frontend.numpy.draws import drawing
 from ..frontend.numpy.scopes import entered
 from ..frontend.python.captures import Capture, Captures
 from ..frontend.python.stores import Arguments
-from ..frontend.segments import GraphBreak, narrowed, needed
+from ..frontend.segments import GraphBreak, MadeCall, narrowed, needed
 from ..frontend.trace import Traced
 from ..ir.build import encoding_of
 from ..ir.extents import formula
+from ..ir.ops.contractions import Call
 from ..ir.types import ArrayType
 from ..ir.worthwhile import NOTHING, first_numpy_time, is_short, is_worth_copying, is_worth_python
 from ..programs import Compiled
@@ -400,15 +401,15 @@ class Specialisation:
             segment = following
         yield segment
 
-    def programs_of(self, leaves: list[Any]) -> list[tuple[Program, list[Any]]]:
-        """The programs that a call runs, each with its inputs; the last one is not run.
+    def programs_of(self, leaves: list[Any]) -> list[tuple[Program | Call, list[Any]]]:
+        """What a call runs, each with its inputs: programs, the last of which is not run, and calls between them.
 
         Raises
         ------
         NewPath
             If no call has seen these values yet.
         """
-        found = []
+        found: list[tuple[Program | Call, list[Any]]] = []
         with drawing(leaves) if self.draws else _no_draws:
             registers = list(map(of_own_class, self.inputs(leaves)))
             for segment in self._path(registers):
@@ -417,6 +418,10 @@ class Specialisation:
                     compiled, inputs = segment.compiled, segment.traced.registers
                 if compiled is not None:
                     found.append((compiled.program, [registers[k] for k in inputs]))
+                if segment.end is not None and isinstance(made := segment.end.guard, MadeCall):
+                    behind = list(registers)
+                    segment.run(behind, self.backoff)
+                    found.append((made.call, [operand.read(behind) for operand in made.operands]))
         return found
 
     def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:

@@ -20,7 +20,7 @@ from ..ir.build import encoding_of, input_node
 from ..ir.control import in_order
 from ..ir.interpret import evaluate
 from ..ir.node import Graph, Node, topological_order
-from ..ir.ops.contractions import is_effect
+from ..ir.ops.contractions import Call, is_effect
 from ..ir.ops.raising import FORCE
 from ..values.kinds import Tree, flatten
 from .effects import forced_of
@@ -77,7 +77,7 @@ class MadeCall:
 
     Parameters
     ----------
-    call : callable
+    call : Call
     operands : tuple of Operand
     first : int
         The register that takes the first part of the result.
@@ -85,7 +85,7 @@ class MadeCall:
 
     __slots__ = ("call", "first", "operands", "shares", "structure")
 
-    def __init__(self, call: Callable[..., Any], operands: tuple[Operand, ...], first: int):
+    def __init__(self, call: Call, operands: tuple[Operand, ...], first: int):
         self.call, self.operands, self.first = call, operands, first
         self.structure: Tree = None
         self.shares = False

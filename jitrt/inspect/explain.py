@@ -14,6 +14,7 @@ from ..frontend.control.looplines import LoopLine
 from ..frontend.trace import Traced
 from ..ir.node import Graph, Node
 from ..ir.ops.pythonnumbers import is_python
+from ..ir.worthwhile import BY_NUMPY
 from ..programs import Compiled
 from ..runtime.steps import CheckStep, HostStep, KernelStep, Step
 from ..schedule.control import BranchCall, LoopCall
@@ -65,8 +66,13 @@ class Explanation:
         The procedure that a function of loops over rows or elements is compiled to, as a whole.
     loops : tuple of LoopLine
         The loops of the function, with their lines, and what became of each.
-    numpy_shares : tuple of (str, float)
-        The names of the functions that NumPy executes, and which share of the time of one run each of them took.
+    numpy_shares : tuple of (str, str, float)
+        The functions that NumPy executes, with their lines and the share of the time of one run that each of them
+        took; the one that took most comes first.
+    called : tuple of str
+        The functions that NumPy or Python executes for that procedure.
+    file : str
+        The function's, whose lines are given by their numbers alone.
     names : callable, optional
         Gives the names that the user's code has for values of the graph.
 
@@ -93,7 +99,9 @@ class Explanation:
     compiled: Compiled | None = None
     loop: str = ""
     loops: tuple[LoopLine, ...] = ()
-    numpy_shares: tuple[tuple[str, float], ...] = ()
+    numpy_shares: tuple[tuple[str, str, float], ...] = ()
+    called: tuple[str, ...] = ()
+    file: str = ""
     names: Callable[[], Mapping[Node, str]] = dict
 
     @property
@@ -123,15 +131,12 @@ class Explanation:
     def advice(self) -> str:
         """What to change in the function so that more of it is compiled; empty if there is nothing."""
         refused = self.loops[0].refused if self.loops else ""
+        if self._costly():
+            return host_advice(self._costly())
         if self.plain_reason:
             return self._advice_on_plain().rewrite
         if self.host_calls:
-            name, share = max(self.numpy_shares, key=lambda found: found[1], default=("", 0.0))
-            if share < _MUCH:
-                return ""
-            lines = [line for called, line in self._traced_calls() if called == name]
-            where = f" ({', '.join(dict.fromkeys(lines))})" if lines else ""
-            return f"{share:.0%} of the time is in {name}{where}, which jitrt does not compile: {host_advice(name)}"
+            return ""
         is_unrolled = any(line.fate.startswith("unrolled") for line in self.loops)
         return advice(refused or "unrolled").rewrite if is_unrolled else ""
 
@@ -179,9 +184,10 @@ class Explanation:
         """Titles and texts of the parts of the explanation."""
         loops = [("loops", "\n".join(map(str, self.loops)))] if self.loops else []
         if self.loop:
-            return [(f"{self.name} is a loop over elements or rows, compiled as one function", self.loop), *loops]
+            executed = f"NumPy executes {', '.join(self.called) or 'nothing'}"
+            return [(f"{self.name} is compiled as one function", executed), *loops, ("procedure", self.loop)]
         if self.traced is None or self.compiled is None:
-            return [(f"{self.name} runs as plain NumPy", self.plain_reason), *loops]
+            return [(f"{self.name} runs as plain NumPy", self._why_plain()), *loops]
         parts = [(f"{self.name} is compiled", self._summary()), *loops]
         if self.traced.breaks:
             parts.append(("values that it looks at, in this order", "\n".join(self.looked_at)))
@@ -201,6 +207,27 @@ class Explanation:
         times = "  ".join(f"{stage} {1e3 * s:.1f} ms" for stage, s in self.compiled.seconds.items())
         parts.append(("time to compile", times))
         return parts
+
+    def _costly(self) -> str:
+        """The function of NumPy's that takes much of the time; empty if there is none."""
+        if self.plain_reason.startswith(BY_NUMPY) and not self.numpy_shares:
+            return self.plain_reason.partition("(")[2].partition(")")[0].partition(",")[0]
+        name, _, share = self.numpy_shares[0] if self.numpy_shares else ("", "", 0.0)
+        return name if share >= _MUCH else ""
+
+    def _why_plain(self) -> str:
+        """Why the plain function runs; what takes the time, if that is the reason."""
+        if not self.plain_reason.startswith(BY_NUMPY) or not self.numpy_shares:
+            return self.plain_reason
+        rest = self.plain_reason.partition(", and ")[2]
+        return f"{self._share_of(*self.numpy_shares[0])}{rest and f', and {rest}'}"
+
+    def _share_of(self, name: str, line: str, share: float) -> str:
+        return f"{100 * share:.0f} % of the time is in {name}{self._where(line)}, which jitrt does not compile"
+
+    def _where(self, line: str) -> str:
+        file, _, number = line.rpartition(":")
+        return line and (f" (line {number})" if file == self.file else f" ({line})")
 
     def _summary(self) -> str:
         executed = _counted(len(self.host_calls), "step") if self.host_calls else "nothing"
@@ -256,7 +283,7 @@ class Explanation:
 
     def __str__(self) -> str:
         title, text = self.sections()[0]
-        lines = [title if self.loop else f"{title}: {text}", *_some(map(str, self.loops))]
+        lines = [f"{title}: {text}", *_some(map(str, self.loops))]
         if self.looked_at:
             lines.append(f"looks at {_counted(len(self.looked_at), 'value')}, the first: {self.looked_at[0]}")
         lines += _some(self._executed())
@@ -268,17 +295,14 @@ class Explanation:
     __repr__ = __str__  # what is typed to see an explanation is the call alone
 
     def _executed(self) -> list[str]:
-        """What NumPy executes, by function, with its lines and its share of the time; what takes most comes first."""
-        where: dict[str, dict[str, None]] = {}
-        for call in self.host_calls:
-            name, _, rest = call.removesuffix(_NO_KERNEL).partition(" ")
-            where.setdefault(name, {})[rest.removeprefix("at ")] = None
-        shares = dict(self.numpy_shares)
-        found = []
-        for name in sorted(where, key=lambda name: -shares.get(name, 0.0)):
-            share = f", {shares[name]:.0%} of the time (measured)" if name in shares else ""
-            found.append(f"NumPy executes {name} at {', '.join(where[name])}{share}")
-        return found
+        """What NumPy executes, with lines and shares of the time, if these are known; what takes most comes first."""
+        if self.compiled is None:
+            return []
+        if self.numpy_shares:
+            return [self._share_of(*found) for found in self.numpy_shares]
+        calls = {call: f"{call[0]}{self._where(call[1])}" for call in self._traced_calls()}
+        others = [call.removesuffix(_NO_KERNEL) for call in self.host_calls[len(self._traced_calls()) :]]
+        return [f"NumPy executes {call}" for call in dict.fromkeys([*calls.values(), *others])]
 
     def _advice_on_plain(self) -> Advice:
         """What helps where the plain function runs: values that a loop looks at come from what the loop may not do."""
@@ -286,7 +310,7 @@ class Explanation:
 
     def _link(self) -> str:
         """Where the documentation has the kind of reason that the advice is about."""
-        return f" ({self._advice_on_plain().page})" if self.plain_reason else ""
+        return f" ({self._advice_on_plain().page})" if self.plain_reason and not self._costly() else ""
 
     def _repr_html_(self) -> str:
         pictures = {}

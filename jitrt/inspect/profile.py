@@ -5,14 +5,17 @@ from __future__ import annotations
 import html
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base.frozen import frozen
 from ..base.once import once
 from ..ir.build import elementwise, input_node
+from ..ir.interpret import evaluate_node
 from ..ir.node import Graph, type_of
+from ..ir.ops.contractions import CALL, Call
+from ..ir.ops.updates import UPDATE
 from ..programs import compile_graph
 from ..runtime.assemble import assemble, hosts_of
 from ..runtime.frames import Frame
@@ -20,11 +23,22 @@ from ..runtime.hostframes import HostFrame
 from ..runtime.program import Program
 from ..runtime.steps import CheckStep, ControlStep, HostStep, KernelStep, Step, addresses, kernel_steps, touched_bytes
 from ..schedule.loopnest import LoopNest
+from ..schedule.reasons import host_name
 
 _BANDWIDTH_ELEMENTS = 8 << 20  # 64 MiB of float64: more than the caches of most machines
-_SECONDS = 0.2  # to spend on repeats
 _BY_NUMPY = "NumPy executes "
 _SHOWN = 6  # operations of a kernel that are named
+
+
+class Moment(NamedTuple):
+    """How long something is repeated: at least so many runs, and for so many seconds."""
+
+    runs: int
+    seconds: float
+
+
+_LONG = Moment(3, 0.2)
+SHORT = Moment(1, 0.02)
 
 
 @frozen
@@ -40,12 +54,15 @@ class StepTime:
         Bytes that it reads and writes, each once; 0 if unknown.
     by_numpy : bool
         Whether NumPy executes it.
+    line : str, optional
+        Of the user's code, if it is a call.
     """
 
     what: str
     seconds: float
     nbytes: int
     by_numpy: bool
+    line: str = ""
 
 
 @frozen
@@ -97,7 +114,7 @@ class Profile:
             if step.nbytes:
                 speed = step.nbytes / step.seconds
                 traffic = f"{step.nbytes / 1e6:9.3f} MB  {speed / 1e9:6.1f} GB/s ({_share(speed, self.bandwidth):>4})"
-            lines.append(f"{text}{traffic:31}  {step.what}")
+            lines.append(f"{text}{traffic:31}  {step.what}{f' ({step.line})' if step.line else ''}")
         parts = {"kernels": self.kernel_seconds, "NumPy": self.numpy_seconds, "Python": self.python_seconds}
         lines.append(", ".join(f"{name} {_share(seconds, self.seconds)}" for name, seconds in parts.items()))
         if self.kernel_seconds + self.numpy_seconds > self.seconds:
@@ -119,21 +136,42 @@ class Profile:
         return f"<pre>{html.escape(str(self))}</pre>{picture}<p>The marks: what the traffic takes from main memory.</p>"
 
 
-def numpy_shares(programs: Sequence[tuple[Program, Sequence[Any]]]) -> dict[str, float]:
-    """The shares of the time of one run that calls of NumPy take, by the names of its functions.
+def numpy_shares(steps: Sequence[StepTime]) -> tuple[tuple[str, str, float], ...]:
+    """The functions that NumPy executes, with their lines and shares of the time, the one that takes most first."""
+    total, shares = sum(step.seconds for step in steps), dict[tuple[str, str], float]()
+    for step in steps:
+        if step.by_numpy and total:
+            call = step.what.removeprefix(_BY_NUMPY), step.line
+            shares[call] = shares.get(call, 0.0) + step.seconds / total
+    return tuple((*call, share) for call, share in sorted(shares.items(), key=lambda item: -item[1]))
+
+
+def plain_times(graph: Graph, inputs: Sequence[Any]) -> tuple[StepTime, ...]:
+    """Times of the nodes of a graph that NumPy computes one by one, since there is no program for it.
 
     Parameters
     ----------
-    programs : sequence of (Program, inputs)
-        That a call runs. The inputs may be written.
+    graph : Graph
+    inputs : sequence
+        Values of its inputs, which are not written.
     """
-    steps = [step for program, inputs in programs for step in step_times(program, inputs, once=True)]
-    total, shares = sum(step.seconds for step in steps), dict[str, float]()
-    for step in steps:
-        if step.by_numpy and total:
-            name = step.what.removeprefix(_BY_NUMPY)
-            shares[name] = shares.get(name, 0.0) + step.seconds / total
-    return shares
+    values, times = dict(zip(graph.inputs, inputs)), []
+    with np.errstate(all="ignore"):
+        for node in graph.nodes():
+            if node in values:
+                continue
+            start = time.perf_counter()
+            values[node] = evaluate_node(node, [values[a] for a in node.args])
+            seconds = time.perf_counter() - start
+            if node.op is CALL:
+                times.append(_of_call(node["call"], seconds))
+            elif node.op is not UPDATE:  # which copies the whole array here alone
+                times.append(StepTime(node.op.name, seconds, 0, False))
+    return tuple(times)
+
+
+def _of_call(call: Call, seconds: float) -> StepTime:
+    return StepTime(f"{_BY_NUMPY}{call.title}", seconds, 0, True, call.line)
 
 
 def _short(what: str) -> str:
@@ -144,10 +182,10 @@ def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "-"
 
 
-def best_time(function: Callable[[], Any], most_runs: int = 10_000) -> float:
+def best_time(function: Callable[[], Any], most_runs: int = 10_000, moment: Moment = _LONG) -> float:
     """Seconds that `function` takes, the best of as many runs as fit into a moment."""
     best, spent, runs = float("inf"), 0.0, 0
-    while runs < 3 or (spent < _SECONDS and runs < most_runs):
+    while runs < moment.runs or (spent < moment.seconds and runs < most_runs):
         start = time.perf_counter()
         function()
         taken = time.perf_counter() - start
@@ -155,8 +193,11 @@ def best_time(function: Callable[[], Any], most_runs: int = 10_000) -> float:
     return best
 
 
-def step_times(program: Program, inputs: Sequence[Any], once: bool = False) -> tuple[StepTime, ...]:
-    """Times of the steps of `program`, each run by itself, some times or once."""
+def step_times(program: Program | Call, inputs: Sequence[Any], moment: Moment = _LONG) -> tuple[StepTime, ...]:
+    """Times of the steps of a program, or of a call between two, each run by itself, the best of some runs."""
+    if isinstance(program, Call):
+        with np.errstate(all="ignore"):
+            return (_of_call(program, best_time(lambda: program(*inputs), moment=moment)),)
     made = program.details()
     graph, steps, layout = made.graph, made.steps, made.layout
     image = assemble(graph, steps, layout, made.strides, separate=True)
@@ -168,13 +209,13 @@ def step_times(program: Program, inputs: Sequence[Any], once: bool = False) -> t
     best: list[float] = [float("inf")] * len(program.steps)
     spent, runs = 0.0, 0
     with np.errstate(all="ignore"):
-        while runs < (1 if once else 3) or (not once and spent < _SECONDS and runs < 1000):
+        while runs < moment.runs or (spent < moment.seconds and runs < 1000):
             for k, seconds in enumerate(_seconds_of_actions(frame, inputs)):
                 best[k] = min(best[k], seconds)
                 spent += seconds
             runs += 1
     return tuple(
-        StepTime(_what(step), seconds, _nbytes(step), isinstance(step, HostStep))
+        StepTime(_what(step), seconds, _nbytes(step), isinstance(step, HostStep), _line(step))
         for step, seconds in zip(program.steps, best)
     )
 
@@ -189,12 +230,16 @@ def _seconds_of_actions(frame: Frame, inputs: Sequence[Any]) -> Iterator[float]:
 
 def _what(step: Step) -> str:
     if isinstance(step, HostStep):
-        node = step.node
-        return f"{_BY_NUMPY}{node['call'].name if node.op.name == 'call' else node.op.name}"
+        return f"{_BY_NUMPY}{host_name(step.node)}"
     if isinstance(step, ControlStep):
         kernels = len(list(kernel_steps([step])))
         return f"a loop or choice with {kernels} kernel{'s' if kernels > 1 else ''}"
     return "a check of indices" if isinstance(step, CheckStep) else f"kernel: {_operations(step.kernel.nest)}"
+
+
+def _line(step: Step) -> str:
+    """The user's line of a call that NumPy makes; empty for other steps."""
+    return step.node["call"].line if isinstance(step, HostStep) and step.node.op is CALL else ""
 
 
 def _operations(nest: LoopNest) -> str:

@@ -23,6 +23,8 @@ from .ops.optable import Kind
 from .ops.pythonnumbers import is_python
 from .types import ArrayType
 
+BY_NUMPY = "NumPy does most of it"  # how reasons for plain NumPy begin where its own functions take the time
+
 # Picoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter. They are whole numbers, as the
 # formulas of extents are.
 _NUMPY_CALL = 400_000  # one call of a ufunc

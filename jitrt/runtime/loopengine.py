@@ -56,6 +56,9 @@ class NoLoops:
     def source(self, args: tuple, instead_of_plain: bool = False) -> str:
         return ""
 
+    def called(self, args: tuple) -> tuple[str, ...]:
+        return ()
+
     def reason(self, args: tuple) -> str:
         return ""
 

@@ -179,6 +179,11 @@ class LoopEngine:
         loop = self._find(self._taken(args), not self._has_loops)
         return frozenset() if loop is None else loop.staged.unrolled
 
+    def called(self, args: tuple) -> tuple[str, ...]:
+        """Names of the functions that NumPy or Python executes for the procedure of `source`."""
+        loop = self._find(self._taken(args), True)
+        return () if loop is None else tuple(dict.fromkeys(step.title for step in loop.staged.steps))
+
     def reason(self, args: tuple) -> str:
         """Why calls with such arguments run no procedure; empty if they do."""
         return self._refused.get(self._taken(args).key, "")

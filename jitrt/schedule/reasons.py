@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from ..ir.node import Node
+from ..ir.ops.contractions import public_name
 from ..ir.ops.movement import storage
 from ..ir.ops.optable import Kind
 from .cost import count, size
@@ -120,7 +121,7 @@ def _cost(group: Group, value: Node, inlined: Callable[[Node], bool]) -> int:
 
 def host_name(node: Node) -> str:
     """What NumPy executes for `node`, by its own name."""
-    return node["call"].name if "call" in node.kwargs else node.op.name
+    return node["call"].title if "call" in node.kwargs else public_name(node.op.numpy, node.op.name)
 
 
 def _name(group: Group) -> str:

@@ -60,7 +60,7 @@ SAID = [
     (softmax_of_columns, "partial_reduce_add is stored on its own, for step 3 (reduce_add): its blocks are shared out"),
     (scaled_gradient, "sqrt is stored on its own, for step 2 (divide): one has to wait for all of the other"),
     (spectrum, "is executed by NumPy on whole arrays; 2.88 MB written and 2.88 MB read"),
-    (spectrum, "1: NumPy executes rfft"),
+    (spectrum, "1: NumPy executes np.fft.rfft"),
     (
         scaled_rows_and_columns,
         "exp is stored on its own, for step 1 (partial_reduce_add): the one folds axes (1,), the other",

@@ -22,6 +22,7 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
+from ...ir.ops.contractions import public_name
 from ...ir.ops.optable import MUTATING
 from ...kernels.external import STEP
 from ..python.externals import is_scipys, signature_of
@@ -91,6 +92,11 @@ class Step:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     result: Any
+
+    @property
+    def title(self) -> str:
+        """The name by which users call the function."""
+        return public_name(self.function, getattr(self.function, "__name__", type(self.function).__name__))
 
 
 def is_pure(function: Any) -> bool:

@@ -260,7 +260,7 @@ def _stage(
         raise WholeArrays
     if r.steps:
         if not is_worth_it(r):
-            raise NotStaged("most of it are calls of functions outside")
+            raise NotStaged(f"most of it are calls of {', '.join(dict.fromkeys(step.title for step in r.steps))}")
         r.parameters.append(Parameter("host", INT))
     returns = [settled_results(r, result, results) for result in returns]
     stores = [tuple(replaced(s, value=settled_results(r, s.value, results)) for s in its) for its in stores]

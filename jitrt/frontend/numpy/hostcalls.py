@@ -102,13 +102,13 @@ class HostCalls:
             if "read-only" not in str(error):
                 raise
             raise Untraceable(f"{name} writes into an array", user_line()) from None
-        self._note(name, node)
+        self._note(node)
         made = self._wrap_result(node, result, (), shapes)
         trace.aliases.note(node["call"], (args, kwargs), made, lambda t: trace.registers.values.get(trace.laid_out(t)))
         return made
 
-    def _note(self, name: str, node: Node) -> None:
-        self.noted.append((name, node["call"].line))
+    def _note(self, node: Node) -> None:
+        self.noted.append((node["call"].title, node["call"].line))
         self._trace.effects.step(node)
 
     def external_call(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -127,7 +127,7 @@ class HostCalls:
             isinstance(v, np.ndarray) and trace.value_of(n).tobytes() != v.tobytes() for n, v in zip(node.args, copies)
         ):
             raise Untraceable(f"{name} writes into an array", user_line())
-        self._note(name, node)
+        self._note(node)
         made = self._wrap_result(node, result, (), is_external=True)
         arrays = list(arrays_of(made))
         values = [trace.registers.values.get(a._node) for a in arrays]
@@ -166,7 +166,7 @@ class HostCalls:
 
         with tracing(None):
             trace.breaks.look(bases, make, name)
-        self._note(name, node)
+        self._note(node)
         result = self._wrap_registers(
             node, made[0].structure, iter(range(made[0].first, len(trace.registers.given))), ()
         )
@@ -213,7 +213,7 @@ class HostCalls:
         node = call_node(trace, on_copy, name, args, kwargs)
         if not trace.is_general:
             self._result_of(node)  # raises what NumPy raises, also if nothing depends on what is written
-        self._note(name, node)
+        self._note(node)
         result = call_result(node, (), target.type)
         self.results.append(result)
         return result
@@ -261,7 +261,7 @@ class HostCalls:
             value = shadow(*given, **named)
         if not trace.is_general:
             trace.registers.values[node] = (value, _TOKEN)
-        self._note(name, node)
+        self._note(node)
         self._token = call_result(node, (1,), type_of(_TOKEN))
         self.results.append(self._token)
         if not trace.is_general:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import string
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
@@ -203,6 +204,23 @@ for _ufunc in NUMPY_UFUNCS:
         _declare_outer(_ufunc)
 
 
+def public_name(function: Any, name: str) -> str:
+    """The name by which users call a function of NumPy's or SciPy's; `name` for others.
+
+    Examples
+    --------
+    >>> public_name(np.linalg.solve, "solve"), public_name(np.exp, "exp"), public_name(len, "len")
+    ('np.linalg.solve', 'np.exp', 'len')
+    """
+    module = "numpy" if isinstance(function, np.ufunc) else str(getattr(function, "__module__", None))
+    public = [part for part in module.split(".") if part[0] != "_"]
+    if public[:1] not in (["numpy"], ["scipy"]):
+        return name
+    found = getattr(sys.modules.get(".".join(public)), name, None)
+    public[0] = "np" if public[0] == "numpy" else public[0]
+    return ".".join([*public, name]) if found is function else name
+
+
 class Arrangement(Protocol):
     """The arguments of a call, but for its operands."""
 
@@ -227,7 +245,7 @@ class Call:
     arrange : Arrangement, optional
         From the operands' values to ``(args, kwargs)`` of the call, which takes them as they are by default.
     name, line : str
-        What `explain` shows: the function and the line of the user's code.
+        The function and the line of the user's code, for messages.
     is_effect : bool
         Whether it does something beside giving a result, so that it is made even if nothing needs that.
     """
@@ -247,6 +265,11 @@ class Call:
             return self.function(*values)
         args, kwargs = self.arrange(list(values))
         return self.function(*args, **kwargs)
+
+    @property
+    def title(self) -> str:
+        """The name by which users call the function."""
+        return public_name(self.function, self.name)
 
     def arguments(self, values: list[Any]) -> tuple[tuple, dict]:
         """``(args, kwargs)`` with the values of the operands."""
