@@ -23,6 +23,20 @@ def test_cache_is_shown_and_cleared(tmp_path, monkeypatch, capsys):
     assert not list(tmp_path.glob("*/*.module"))
 
 
+def test_functions_with_loops_are_counted(tmp_path, monkeypatch, capsys):
+    def recursion(x):
+        total = 0.0
+        for k in range(len(x)):
+            total = 0.5 * total + x[k]
+        return total
+
+    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
+    jitrt.jit(recursion)(np.ones(1000))
+    assert main(["cache"]) == 0
+    kept = len(list(tmp_path.glob("*/*.staged")))
+    assert kept and f"procedures {kept}\n" in capsys.readouterr().out
+
+
 def test_help_and_unknown_commands(capsys):
     with pytest.raises(SystemExit) as outcome:
         main(["--help"])

@@ -238,14 +238,16 @@ def extend_table(name: str, new: dict[str, Any]) -> None:
         cachefiles.write(_name(name, "table"), json.dumps(load_table(name) | new).encode())
 
 
+# What is counted, by the ends of names of files: code, programs of graphs, those of functions with loops, and kernels.
+_KINDS = {"modules": ".module", "programs": ".program", "procedures": ".staged", "kernels": ".entry"}
+
+
 def summary() -> dict[str, Any]:
     """Where the cache is, and how much is in it; and, if there is one that is not used, why that is so."""
     files = cachefiles.files()
     found = {
         "directory": str(cache_directory()),
-        "modules": sum(path.endswith(".module") for path, _, _ in files),
-        "programs": sum(path.endswith(".program") for path, _, _ in files),
-        "kernels": sum(path.endswith(".entry") for path, _, _ in files),
+        **{name: sum(path.endswith(ending) for path, _, _ in files) for name, ending in _KINDS.items()},
         "bytes": sum(size for _, _, size in files),
         "limit": cache_limit(),
     }
