@@ -3,6 +3,7 @@
 import cProfile
 import os
 import pstats
+import re
 import shutil
 import subprocess
 import sys
@@ -136,6 +137,37 @@ def test_line_profiler_counts_compiled_calls_to_the_callers_line():
     profiler.runcall(caller)
     ((_, lines),) = profiler.get_stats().timings.items()
     assert [hits for line, hits, _ in lines if line == caller.__code__.co_firstlineno + 2] == [30]
+
+
+@pytest.mark.filterwarnings("ignore:Adding a function with a")  # line_profiler's own, which names `__wrapped__`
+def test_lprun(tmp_path):
+    """A caller's line has the compiled call's time, and the plain function its lines'."""
+    pytest.importorskip("line_profiler")
+    interactive = pytest.importorskip("IPython.core.interactiveshell")
+    shell = interactive.InteractiveShell.instance(history_length=0)
+
+    def caller():
+        for _ in range(30):
+            summed(shell.user_ns["x"])
+
+    def hits(name, call):
+        """How often each line of a function ran."""
+        text = tmp_path / "profile.txt"
+        assert shell.run_cell(f"%lprun -T {text} -f {name} {call}").success
+        rows = re.findall(r"^ *(\d+) {1,9}(\d+) ", text.read_text(encoding="utf-8"), re.M)
+        return {int(line): int(count) for line, count in rows}
+
+    try:
+        shell.run_cell("%load_ext line_profiler")
+        shell.user_ns |= {"caller": caller, "summed": summed, "x": np.ones(50)}
+        assert hits("caller", "caller()")[caller.__code__.co_firstlineno + 2] == 30
+        line = summed.__code__.co_firstlineno + 4
+        assert hits("summed.__wrapped__", "summed.__wrapped__(x)")[line] == 50
+        assert "Function: summed" in (tmp_path / "profile.txt").read_text(encoding="utf-8")
+        hits("summed", "summed(x)")
+        assert summed(np.ones(50)) == summed.__wrapped__(np.ones(50))
+    finally:
+        interactive.InteractiveShell.clear_instance()
 
 
 def test_py_spy_names_functions(tmp_path):

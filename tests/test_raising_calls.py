@@ -31,6 +31,26 @@ def checked(x, gain):
     return x * gain
 
 
+def reached(x, n):
+    total = 0.0
+    for k in range(n):
+        total += x[k]
+    return total
+
+
+@pytest.mark.parametrize("serve", [lambda f: f, lambda f: lambda *args: f.__call__(*args)], ids=["native", "python"])
+@pytest.mark.parametrize(("function", "second"), [(checked, "2"), (reached, 9)], ids=["traced", "loops"])
+def test_tracebacks_lead_from_the_call_to_the_function(function, second, serve):
+    fast = serve(jitrt.jit(function))
+    for _ in range(3):
+        with pytest.raises((IndexError, TypeError)) as raised:
+            fast(np.ones(5), second)
+        frames = [frame.name for frame in raised.traceback]
+        own = [entry for entry in raised.traceback if "/jitrt/" in str(entry.path)]
+        assert frames[-1] == function.__name__ and len(own) <= 1
+        assert all(entry.frame.f_locals["__tracebackhide__"] for entry in own)
+
+
 def test_one_trace(traced):
     fast = jitrt.jit(checked)
     for x, gain, error in (

@@ -45,6 +45,9 @@ def load_ipython_extension(shell: Any) -> None:
     importing.provide_decorator(measured=True)
     shell.ast_transformers.append(decorating)
 
+    def show(found: report.Report) -> None:
+        shell.display_pub.publish({"text/plain": str(found), "text/html": found._repr_html_()})
+
     def magic(line: str, cell: str | None = None) -> None:
         """Compile the functions that this cell defines; `%jitrt on`, `off`, `report`: those of all further cells."""
         wanted = line.strip()
@@ -59,9 +62,9 @@ def load_ipython_extension(shell: Any) -> None:
                 decorating.is_on = was_on
             if not wanted:
                 called = tuple([f for f in report.report().functions if f not in before])
-                print(report.Report(called)) if called else None
+                show(report.Report(called)) if called else None
         if wanted == "report":
-            print(report.report())
+            show(report.report())
         elif cell is None:
             decorating.is_on = wanted == "on"
 

@@ -333,19 +333,41 @@ class NativeCallable(layout.Callable):
         self._dispatch.free_tables()
 
     def _missed(self, /, *args: Any, **kwargs: Any) -> Any:
-        with self._tally.looks():
-            return self._call(args, kwargs)
+        __tracebackhide__ = True
+        try:
+            with self._tally.looks():
+                return self._call(args, kwargs)
+        except Exception as error:
+            _shorten(error, self._function)
+            raise
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        with self._tally.looks():
-            result = self._call(args, kwargs)
+        __tracebackhide__ = True
+        try:
+            with self._tally.looks():
+                result = self._call(args, kwargs)
+        except Exception as error:
+            _shorten(error, self._function)
+            raise
         if result is not HANDED_BACK:
             return result
         with self._tally.runs_plain(self._tally.latest):
             return self._function(*args, **kwargs)
+
+
+def _shorten(error: Exception, function: Any) -> None:
+    """Let what `function` has raised seem to come from this call directly, without the frames between the two."""
+    code, here = getattr(function, "__code__", None), error.__traceback__
+    inner = here
+    while inner is not None and here is not None and code is not None:
+        found = inner.tb_frame.f_code
+        if (found.co_filename, found.co_qualname) == (code.co_filename, code.co_qualname):
+            here.tb_next = inner
+            return
+        inner = inner.tb_next
 
 
 _all: dict[int, weakref.ref[NativeCallable]] = {}
