@@ -54,6 +54,10 @@ class CacheInfo(NamedTuple):
     slow_calls: int
     """Calls so far that native code did not serve."""
 
+    def _repr_html_(self) -> str:
+        rows = (f"<tr><td>{name.replace('_', ' ')}</td><td>{n:,}</td></tr>" for name, n in self._asdict().items())
+        return f"<table>{''.join(rows)}</table>"
+
 
 class ServedSignature(NamedTuple):
     """A signature of calls, and what serves these."""

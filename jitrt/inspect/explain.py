@@ -13,6 +13,7 @@ from ..codegen.kernels import Kernel
 from ..frontend.control.looplines import LoopLine
 from ..frontend.trace import Traced
 from ..ir.node import Graph, Node
+from ..ir.ops.contractions import RESULT
 from ..ir.ops.pythonnumbers import is_python
 from ..ir.worthwhile import BY_NUMPY
 from ..programs import Compiled
@@ -22,7 +23,7 @@ from ..schedule.loopnest import LoopNest
 from ..schedule.nest import describe
 from ..schedule.reasons import host_name
 
-_STYLE = (
+STYLE = (
     "<style>:root{color-scheme:light dark}body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
     "pre{overflow-x:auto}</style>"
 )
@@ -257,12 +258,19 @@ class Explanation:
             raise ValueError(f"{self.name} is no program here, so that there are no pictures of it")
         program = self.compiled.program
         if what == "graph":
-            return pictures.steps_picture(self.compiled.stages[-1][1], program.steps)
+            return pictures.steps_picture(self.compiled.stages[-1][1], program.steps, self._unused())
         if what == "loops":
             return pictures.nests_picture([str(nest) for nest in self.loop_nests])
         if what == "memory":
             return pictures.memory_picture(program.layout, len(program.steps))
         raise ValueError(f"there are pictures of graph, loops and memory, not of {what}")
+
+    def _unused(self) -> set[int]:
+        """Outputs of the graph that are made only because a call may raise."""
+        if self.traced is None:
+            return set()
+        used = {r.index for r in self.traced.results if r.source == "array"} | {k for _, k in self.traced.written}
+        return {k for k, node in enumerate(self.traced.graph.outputs) if node.op is RESULT and k not in used}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation, with pictures, as a page of HTML.
@@ -273,7 +281,7 @@ class Explanation:
             Of the file, which is replaced.
         """
         page = (
-            f"<!doctype html><meta charset='utf-8'><title>{html.escape(self.name)}</title>{_STYLE}{self._repr_html_()}"
+            f"<!doctype html><meta charset='utf-8'><title>{html.escape(self.name)}</title>{STYLE}{self._repr_html_()}"
         )
         Path(path).write_text(page, encoding="utf-8")
 

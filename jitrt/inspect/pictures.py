@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..base.drawing import COLOURS, GAP, LETTER, LINE, PAD, Box, layered, rectangle, svg, text
 from ..ir.node import Graph, Node
@@ -13,8 +13,11 @@ from ..schedule.reasons import host_name
 _WIDEST = 44  # letters in a line of a box
 
 
-def steps_picture(graph: Graph, steps: Sequence[Step]) -> str:
-    """What a program computes: inputs, and a box for each step, with the operations that are fused in it."""
+def steps_picture(graph: Graph, steps: Sequence[Step], unused: Collection[int] = ()) -> str:
+    """What a program computes: inputs, and a box for each step, with the operations that are fused in it.
+
+    Outputs that are numbered `unused` are made, and no results.
+    """
     boxes: list[Box] = []
     made: dict[Node, int] = {}
     for k, node in enumerate(graph.inputs):
@@ -32,7 +35,7 @@ def steps_picture(graph: Graph, steps: Sequence[Step]) -> str:
         else:
             boxes.append(Box((f"step {number}: {type(step).__name__.removesuffix('Step').lower()}",), "gray", after))
         made.update(dict.fromkeys(writes, len(boxes) - 1))
-    for k, node in enumerate(graph.outputs):
+    for k, node in enumerate([n for number, n in enumerate(graph.outputs) if number not in unused]):
         boxes.append(Box((f"result {k}", str(node.type)), "gray", _makers([node], made)))
     return layered(boxes)
 
@@ -108,7 +111,7 @@ def nests_picture(nests: Sequence[str]) -> str:
             if line.lstrip().startswith("for "):
                 inside = next((j for j in range(k + 1, len(lines)) if depths[j] <= depth), len(lines)) - k
                 frames.append((depth, y, inside))
-            texts.append(text(PAD * (depth + 1), y + 0.75 * LINE, shown))
+            texts.append(text(PAD * (depth + 1), y + 0.68 * LINE, shown))
             y += LINE
         y += GAP
     total = width + PAD
