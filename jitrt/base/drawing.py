@@ -14,6 +14,11 @@ LINE, PAD, GAP, LETTER = 16, 8, 28, 7.3  # pixels
 COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d")
 
 
+def preformatted(shown: str) -> str:
+    """A text in HTML, in letters of one width also where a notebook has others."""
+    return f"<pre style='white-space:pre-wrap;font-family:monospace'>{html.escape(shown)}</pre>"
+
+
 @frozen
 class Box:
     """A box of a layered picture.

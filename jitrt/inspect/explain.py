@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..advice import Advice, advice, host_advice
+from ..base.drawing import preformatted
 from ..base.frozen import frozen
 from ..codegen.kernels import Kernel
 from ..frontend.control.looplines import LoopLine
@@ -327,7 +328,7 @@ class Explanation:
         shown = "".join(
             f"<details open><summary><b>{name}</b></summary>{picture}</details>" for name, picture in pictures.items()
         )
-        return f"<pre style='white-space:pre-wrap'>{html.escape(str(self))}</pre>{shown}{to_html(self.sections()[1:])}"
+        return f"{preformatted(str(self))}{shown}{to_html(self.sections()[1:])}"
 
 
 def _some(lines: Iterable[str]) -> list[str]:
@@ -367,7 +368,7 @@ def to_html(sections: Sequence[tuple[str, str]]) -> str:
     """Titles and texts as parts of a page that can be opened and closed."""
     return "".join(
         f"<details><summary><b>{html.escape(title)}</b> "
-        f"<small>{html.escape(_caption(title))}</small></summary><pre>{html.escape(text)}</pre></details>"
+        f"<small>{html.escape(_caption(title))}</small></summary>{preformatted(text)}</details>"
         for title, text in sections
     )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.drawing import preformatted
 from ..base.frozen import frozen
 from ..base.once import once
 from ..ir.build import elementwise, input_node
@@ -128,12 +128,12 @@ class Profile:
         from .pictures import bars_picture
 
         if not self.steps:
-            return f"<pre>{html.escape(str(self))}</pre>"
+            return preformatted(str(self))
         bars = [(_short(s.what), s.seconds, f"{1e6 * s.seconds:.1f} µs") for s in self.steps]
         bars.append(("Python", self.python_seconds, f"{1e6 * self.python_seconds:.1f} µs"))
         marks = [s.nbytes / self.bandwidth if s.nbytes else None for s in self.steps]
         picture = bars_picture(bars, max(length for _, length, _ in bars), marks)
-        return f"<pre>{html.escape(str(self))}</pre>{picture}<p>The marks: what the traffic takes from main memory.</p>"
+        return f"{preformatted(str(self))}{picture}<p>The marks: what the traffic takes from main memory.</p>"
 
 
 def numpy_shares(steps: Sequence[StepTime]) -> tuple[tuple[str, str, float], ...]:
