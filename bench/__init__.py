@@ -1,1 +1,1 @@
-"""Benchmarks: jitrt against NumPy, numexpr, numba and JAX, side by side in one process."""
+"""Benchmarks: jitrt against NumPy, numexpr, blosc2, numba and JAX, side by side in one process."""

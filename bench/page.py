@@ -23,7 +23,14 @@ _STYLE = (
     "svg{max-width:100%;height:auto}table{border-collapse:collapse}td,th{padding:.2em .8em;text-align:right}"
     "td:first-child,th:first-child{text-align:left}tr{border-bottom:1px solid #8884}"
 )
-_COLOURS = {"jitrt": "#4c78a8", "numexpr": "#f58518", "numba": "#54a24b", "jax": "#b279a2", "numpy": "#888888"}
+_COLOURS = {
+    "jitrt": "#4c78a8",
+    "numexpr": "#f58518",
+    "blosc2": "#e45756",
+    "numba": "#54a24b",
+    "jax": "#b279a2",
+    "numpy": "#888888",
+}
 
 
 def page(rows: Sequence[Row]) -> str:

@@ -36,6 +36,15 @@ def _numexpr(program: Program, args: tuple[Any, ...]) -> Run | None:
     return lambda: evaluate(expression, values)
 
 
+def _blosc2(program: Program, args: tuple[Any, ...]) -> Run | None:
+    blosc2 = _module("blosc2")
+    if blosc2 is None or not program.expression:
+        return None
+    lazyexpr, expression = blosc2.lazyexpr, program.expression
+    values = dict(zip(inspect.signature(program.function).parameters, args))
+    return lambda: lazyexpr(expression, values)[()]
+
+
 def _numba(program: Program, args: tuple[Any, ...]) -> Run | None:
     numba = _module("numba")
     if numba is None:
@@ -54,10 +63,12 @@ def _jax(program: Program, args: tuple[Any, ...]) -> Run | None:
     return lambda: np.asarray(function(*args))
 
 
+OF_STRINGS = ("numexpr", "blosc2")  # which take expressions, and no functions
 PEERS: dict[str, Callable[[Program, tuple[Any, ...]], Run | None]] = {
     "numpy": _numpy,
     "jitrt": _jitrt,
     "numexpr": _numexpr,
+    "blosc2": _blosc2,
     "numba": _numba,
     "jax": _jax,
 }

@@ -14,7 +14,7 @@ import jitrt
 
 from .memory import peak
 from .page import Row
-from .peers import PEERS, Run, installed, prepared
+from .peers import OF_STRINGS, PEERS, Run, installed, prepared
 from .programs import Program, chain
 
 _log = logging.getLogger("bench")
@@ -94,7 +94,7 @@ def first_calls(rounds: int = 5) -> list[Row]:
     args = tuple(np.linspace(k, k + 1, 1000) for k in range(4))
     for operations in (20, 200):
         for peer in installed():
-            if peer == "numexpr" or (peer == "numba" and operations > 20):  # which takes seconds
+            if peer in OF_STRINGS or (peer == "numba" and operations > 20):  # which takes seconds
                 continue
             seconds = []
             for seed in range(rounds + 1):

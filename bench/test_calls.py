@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from .peers import PEERS, prepared
+from .peers import OF_STRINGS, PEERS, prepared
 from .programs import Program, total
 
 
-@pytest.mark.parametrize("peer", [p for p in PEERS if p != "numexpr"])
+@pytest.mark.parametrize("peer", [p for p in PEERS if p not in OF_STRINGS])
 @pytest.mark.parametrize("arguments", [1, 2, 4, 8, 16])
 def test_call(benchmark, arguments, peer):
     benchmark.group = f"call: {arguments} arrays of 10 elements"

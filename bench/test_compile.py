@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from .peers import PEERS
+from .peers import OF_STRINGS, PEERS
 from .programs import Program, chain
 
 
@@ -28,7 +28,7 @@ def _arrays(n):
     return tuple(np.linspace(k, k + 1, n) for k in range(4))
 
 
-@pytest.mark.parametrize("peer", [p for p in PEERS if p != "numexpr"])
+@pytest.mark.parametrize("peer", [p for p in PEERS if p not in OF_STRINGS])
 @pytest.mark.parametrize("operations", [20, 200])
 def test_cold(benchmark, operations, peer):
     """Each round is another function: read the median. numba stays out above 20 operations: it takes seconds."""
