@@ -1,7 +1,7 @@
 """Options on shares: closed formulas, a lattice, Monte Carlo, implied volatility and the risk of a portfolio."""
 
+import argparse
 import math
-import sys
 
 import numpy as np
 
@@ -111,9 +111,28 @@ def drawdown(returns, weights):
     return np.max(1 - wealth / peak)
 
 
+def draw(strikes, volatility, final, wealth, png):
+    """Volatility by strike, the distribution of final prices, and the portfolio's wealth."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 3.6), layout="constrained")
+    smile, prices, portfolio = figure.subplots(1, 3)
+    smile.plot(strikes, 100 * volatility)
+    smile.set(xlabel="strike", ylabel="implied volatility (%)", title="smile")
+    prices.hist(final, 120, density=True, histtype="stepfilled")
+    prices.set(xlabel="price after a year", title="Heston's model")
+    portfolio.plot(wealth)
+    portfolio.set(xlabel="days", title="portfolio of 30 assets", yscale="log")
+    figure.savefig(png)
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("size", nargs="?", type=int, default=1, help="how many times the work is done")
+    parser.add_argument("--png", help="a picture of smile, prices and portfolio, by matplotlib")
+    options = parser.parse_args()
     rng = np.random.default_rng(11)
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    size = options.size
     strikes = np.linspace(60, 140, 200_000 * size + 1)
     smile = 0.2 + 0.1 * ((strikes - 100) / 100) ** 2
     prices = black_scholes(100.0, strikes, 0.75, 0.03, smile)
@@ -137,6 +156,8 @@ def main():
         f"99 % value at risk {100 * var:.4f} %, shortfall {100 * shortfall:.4f} %, "
         f"drawdown {100 * drawdown(returns, weights):.3f} %"
     )
+    if options.png:
+        draw(strikes, found, final, np.cumprod(1 + returns @ weights), options.png)
 
 
 if __name__ == "__main__":

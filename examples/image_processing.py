@@ -3,7 +3,7 @@
 The picture is drawn here, so that the program needs no file.
 """
 
-import sys
+import argparse
 
 import numpy as np
 
@@ -119,8 +119,23 @@ def measure(labels, count, picture):
     return areas, sums / areas
 
 
+def draw(pictures, png):
+    """Named pictures beside each other."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 3.4), layout="constrained")
+    for axes, (name, picture) in zip(figure.subplots(1, len(pictures)), pictures):
+        axes.imshow(picture, "nipy_spectral" if name == "regions" else "gray")
+        axes.set(title=name, xticks=(), yticks=())
+    figure.savefig(png)
+
+
 def main():
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else 512
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("size", nargs="?", type=int, default=512, help="pixels of each side")
+    parser.add_argument("--png", help="a picture of the steps, by matplotlib")
+    options = parser.parse_args()
+    size = options.size
     rng = np.random.default_rng(7)
     truth = draw_cells(size, 40, rng)
     noisy = add_noise(truth, rng)
@@ -139,6 +154,8 @@ def main():
     large = areas > 30
     print(f"threshold {threshold:.5f}, {count} regions, {large.sum()} of more than 30 pixels")
     print(f"areas {areas[large].min()} to {areas[large].max()}, brightness {brightness[large].mean():.5f}")
+    if options.png:
+        draw((("noisy", noisy), ("bilateral", clean), ("edges", strength), ("regions", labels % 20)), options.png)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A heartbeat under noise: filters, peaks, spectrum, a Kalman smoother and the rate over time."""
 
-import sys
+import argparse
 
 import numpy as np
 
@@ -114,8 +114,34 @@ def detect_beats(signal, sampling):
     return find_peaks(energy, level, int(0.4 * sampling))
 
 
+def draw(t, measured, filtered, beats, rates, png):
+    """Some seconds of the signal, and the rate over time."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    signal, rate = figure.subplots(2, 1)
+    seconds = (t > 60) & (t < 66)
+    signal.plot(t[seconds], measured[seconds], "0.8", label="measured")
+    signal.plot(t[seconds], filtered[seconds], label="filtered")
+    found = beats[seconds[beats]]
+    signal.plot(t[found], filtered[found], "v", label="beats")
+    at, single, smooth, true = rates
+    rate.plot(at / 60, single, ".", color="0.8", label="from beat to beat")
+    rate.plot(at / 60, smooth, label="smoothed")
+    rate.plot(at / 60, true, "--", label="true")
+    signal.set(xlabel="seconds", title="heartbeat")
+    rate.set(xlabel="minutes", ylabel="beats per minute")
+    for axes in (signal, rate):
+        axes.legend(loc="upper right", ncols=3)
+    figure.savefig(png)
+
+
 def main():
-    sampling, minutes = 500.0, int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("minutes", nargs="?", type=int, default=20)
+    parser.add_argument("--png", help="a picture of the signal and of the rate, by matplotlib")
+    options = parser.parse_args()
+    sampling, minutes = 500.0, options.minutes
     rng = np.random.default_rng(5)
     t = np.arange(int(minutes * 60 * sampling)) / sampling
     rate = 68 + 10 * np.sin(2 * np.pi * t / 240) + 4 * np.sin(2 * np.pi * 0.1 * t)
@@ -140,6 +166,8 @@ def main():
         f"rms error of the rate {np.sqrt(np.mean((rates[plausible] - true) ** 2)):.4f}, "
         f"smoothed {np.sqrt(np.mean((smooth - true) ** 2)):.4f}"
     )
+    if options.png:
+        draw(t, measured, filtered, beats, (t[beats[1:]][plausible], rates[plausible], smooth, true), options.png)
 
 
 if __name__ == "__main__":

@@ -85,11 +85,28 @@ def advance(basin, steps, dt):
     basin.time += steps * dt
 
 
+def draw(basin, png):
+    """The surface, and how fast the water flows."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 5), layout="constrained")
+    speed = np.hypot(basin.u[:, 1:] + basin.u[:, :-1], basin.v[1:] + basin.v[:-1]) / 2
+    pictures = ("height of the surface (m)", basin.eta, "RdBu_r"), ("speed (m/s)", speed, "viridis")
+    for axes, (title, values, colours) in zip(figure.subplots(1, 2), pictures):
+        highest = np.abs(values).max()
+        lowest = -highest if colours == "RdBu_r" else 0
+        shown = axes.imshow(values, colours, origin="lower", extent=(0, 10, 0, 10), vmin=lowest, vmax=highest)
+        axes.set(title=f"{title} after {basin.time:.0f} s", xlabel="km", ylabel="km")
+        figure.colorbar(shown, ax=axes, shrink=0.8)
+    figure.savefig(png)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=200)
     parser.add_argument("--reports", type=int, default=10)
     parser.add_argument("--steps", type=int, default=100, help="between reports")
+    parser.add_argument("--png", help="a picture of the surface at the end, by matplotlib")
     options = parser.parse_args()
 
     basin = Basin(options.cells, 10_000.0, 50.0, 1e-4)
@@ -104,6 +121,8 @@ def main():
         potential, kinetic = energies(basin.u, basin.v, basin.eta, basin.depth, basin.dx)
         print(f"{basin.time:7.1f} {basin.eta.max():10.6f} {basin.eta.min():9.6f} {potential:11.5e} {kinetic:10.5e}")
     print(f"relative change of the volume below 1e-9: {abs(basin.eta.sum() - volume) < 1e-9 * abs(volume)}")
+    if options.png:
+        draw(basin, options.png)
 
 
 if __name__ == "__main__":

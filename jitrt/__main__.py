@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import logging
 import operator
 import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from . import __version__
@@ -31,22 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code: 0, 1 if results do not agree with NumPy's, or 2 if the command cannot run.
+        The exit code: 0, or 2 if the command cannot run.
     """
     parser = argparse.ArgumentParser(prog="python -m jitrt", description="Run NumPy functions as fused kernels.")
     parser.add_argument("--version", action="version", version=f"jitrt {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", prog=parser.prog)
-    demo_parser = commands.add_parser(
-        "demo",
-        help="terrain analysis of a real elevation model, plain and compiled",
-        description="Slope, aspect, hillshade and smoothing of an elevation model with plain NumPy functions: runs "
-        "each plain and compiled, compares results, and prints times and memory. Needs matplotlib: "
-        "pip install 'jitrt[demo]'.",
-    )
-    demo_parser.add_argument(
-        "--png", type=Path, default=Path("jitrt-demo.png"), metavar="PATH", help="the picture (default: %(default)s)"
-    )
-    demo_parser.add_argument("--quick", action="store_true", help="measure briefly, without the 16 times larger model")
     cache_parser = commands.add_parser(
         "cache",
         help="show or clear the disk cache of programs and compiled kernels",
@@ -91,22 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _info()
     if options.command == "explain":
         return _explain(explain_parser, options)
-    if options.command == "cache":
-        return _cache(options.clear)
-    if not options.png.parent.is_dir():
-        demo_parser.error(f"{options.png.parent} is not a folder, so the picture cannot be written there")
-
-    from . import demo
-
-    progress = logging.getLogger("jitrt.demo")
-    progress.setLevel(logging.INFO)
-    if not progress.handlers:
-        progress.addHandler(logging.StreamHandler(sys.stderr))
-    try:
-        return demo.run(options.png, options.quick)
-    except demo.MissingMatplotlib as error:
-        print(error, file=sys.stderr)
-        return 2
+    return _cache(options.clear)
 
 
 def _info() -> int:

@@ -40,7 +40,6 @@ FACE = [
     "running",
     "dask",
     "strings",
-    "demo",
     "__init__",
     "__main__",
 ]

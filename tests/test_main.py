@@ -40,7 +40,7 @@ def test_functions_with_loops_are_counted(tmp_path, monkeypatch, capsys):
 def test_help_and_unknown_commands(capsys):
     with pytest.raises(SystemExit) as outcome:
         main(["--help"])
-    assert outcome.value.code == 0 and "demo" in capsys.readouterr().out
+    assert outcome.value.code == 0 and "explain" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["unknown"])
 

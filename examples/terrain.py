@@ -1,25 +1,30 @@
-"""The demo: terrain analysis of a real elevation model with plain NumPy functions, run plain and compiled."""
+"""Terrain analysis of a real elevation model with plain NumPy functions: slope, aspect, hillshade and smoothing.
+
+Runs each plain and compiled, compares results, prints times and memory, and draws a picture; matplotlib ships the
+model.
+"""
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import logging
 import math
 import os
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .base.frozen import frozen
-from .decorator import jit
-from .runtime.threads import num_threads
+import jitrt
 
-_log = logging.getLogger("jitrt.demo")
+_log = logging.getLogger("terrain")
 
 TILES = 4  # along each axis: the large model has 16 times as many cells
 _RELIEF = 2.5  # exaggeration of heights in the picture
@@ -78,7 +83,7 @@ def smooth(z: Any, dx: float, dy: float) -> Any:
 FUNCTIONS: tuple[Callable[..., Any], ...] = (slope, aspect, hillshade, smooth)
 
 
-@frozen
+@dataclass(frozen=True)
 class Elevation:
     """An elevation model.
 
@@ -95,7 +100,7 @@ class Elevation:
     dy: float
 
 
-@frozen
+@dataclass(frozen=True)
 class Measurement:
     """One function at one size; times are in seconds, memory in bytes.
 
@@ -323,7 +328,7 @@ def run(png: Path, quick: bool = False) -> int:
         0 if all results agree with NumPy's, otherwise 1.
     """
     model = load_elevation()
-    functions = [(f, jit(f)) for f in FUNCTIONS]
+    functions = [(f, jitrt.jit(f)) for f in FUNCTIONS]
     with _no_disk_cache():
         measurements = measure(functions, model, rounds=3 if quick else 30)
         if not quick:
@@ -331,7 +336,7 @@ def run(png: Path, quick: bool = False) -> int:
     shade = functions[2][1](_RELIEF * model.metres, model.dx, model.dy)
     draw(model, shade, png)
     _log.info("the hillshade is in %s", png)
-    print(f"{num_threads()} threads; best times, plain and compiled in alternation; malloc's settings as found;")
+    print(f"{jitrt.num_threads()} threads; best times, plain and compiled in alternation; malloc's settings as found;")
     print("first calls without the disk cache, so a structure that is new to the process compiles")
     print(as_table(measurements))
     wrong = [m for m in measurements if m.disagreement]
@@ -340,3 +345,23 @@ def run(png: Path, quick: bool = False) -> int:
     if not wrong:
         print(f"all results agree with NumPy's: dtype, shape, and values to {_TOLERANCE:g} of the largest")
     return 1 if wrong else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--png", type=Path, default=Path("jitrt-demo.png"), help="the picture (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="measure briefly, without the 16 times larger model")
+    options = parser.parse_args()
+    if not options.png.parent.is_dir():
+        parser.error(f"{options.png.parent} is not a folder, so the picture cannot be written there")
+    logging.basicConfig(format="%(message)s")
+    _log.setLevel(logging.INFO)
+    try:
+        return run(options.png, options.quick)
+    except MissingMatplotlib as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
