@@ -101,9 +101,21 @@ def write_pictures(app):
         d = x - x.mean(axis=1, keepdims=True)
         return d * d
 
-    explanation = summary.explain(np.ones((300, 400)), np.ones(400))
+    @jitrt.jit
+    def shares(x, w):
+        low = np.sort(x * w, axis=0)
+        return np.sort(low + x, axis=0)
+
+    @jitrt.jit
+    def scaled(x):
+        return x * (np.array([1.0, 2.0, 3.0]) * 2.0)
+
+    x, w = np.ones((300, 400)), np.ones(400)
+    explanation = summary.explain(x, w)
     pictures = {what: explanation.svg(what) for what in ("graph", "memory")}
-    pictures["spread-loops"] = spread.explain(np.ones((300, 400))).svg("loops")
+    pictures["spread-loops"] = spread.explain(x).svg("loops")
+    pictures["shares-memory"] = shares.explain(x, w).svg("memory")
+    pictures["scaled-loops"] = scaled.explain(np.ones((5, 3))).svg("loops")
     (HERE / "generated").mkdir(exist_ok=True)
     for name, picture in pictures.items():
         (HERE / "generated" / f"{name}.svg").write_text(picture, encoding="utf-8")
