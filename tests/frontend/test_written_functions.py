@@ -12,6 +12,7 @@ from jitrt.frontend.control.written_draws import DRAWS
 from jitrt.frontend.control.written_lists import LISTS
 from jitrt.frontend.control.written_maps import MAPS
 from jitrt.frontend.control.written_math import MATH
+from jitrt.runtime.stagedfunction import StagedFunction
 
 RNG = np.random.default_rng(1)
 X = RNG.random(50)
@@ -58,7 +59,7 @@ CALLS = {
     "np.bincount(x, minlength=30)": [K],
     "np.digitize(x, y)": [(X, SORTED), (K, np.arange(9)), (SINGLE, SORTED)],
     "np.histogram(x, 7)": [X, M, SORTED],
-    "np.histogram(x, 5, (0.25, 0.75))[0]": [X, WITH_NAN, M],
+    "np.histogram(x, 5, (0.25, 0.75))[0]": [X, WITH_NAN, M, EMPTY],
     "np.isin(x, y)": [(K, K[:5]), (K.reshape(5, 8), np.array([3, 90, -7]))],
     "np.unique(x)": [
         K,
@@ -167,6 +168,18 @@ def test_medians_of_windows_in_any_order(size):
     )
     x = RNG.integers(0, 50, size + 3).astype(float)
     agrees(function, (x, size), (np.sort(x), size), (np.sort(x)[::-1].copy(), size), (x * 0.0, size))
+
+
+def test_loops_may_end_with_the_histogram_of_no_values(monkeypatch):
+    """Behind all of the work the procedure stopped, and everything ran again."""
+    stops = []
+    monkeypatch.setattr(StagedFunction, "count_stop", lambda self: stops.append(self))
+    function = function_of(
+        "def f(x):\n    total = np.zeros(5)\n    for k in range(len(x)):\n"
+        "        total += np.histogram(x[k + 1:] - x[k], bins=5, range=(0, 1))[0]\n    return total\n"
+    )
+    agrees(function, (X,), (EMPTY,))
+    assert not stops
 
 
 def test_continue_in_loops_that_are_unrolled():

@@ -133,9 +133,9 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, w
     assert not density
     values = np.ravel(a)
     assert values.dtype == np.float64
-    assert len(values) > 0
     assert bins >= 1
     if range is None:
+        assert len(values) > 0
         first = np.min(values)
         last = np.max(values)
     else:
