@@ -39,7 +39,8 @@ HOSTS = (
     ("convolve|correlate", "a loop over the shorter array, with slices of the longer one, is compiled"),
     (r"^(inv|pinv|solve|lstsq|det|slogdet|eig|svd|qr|cholesky)", "call it once for a stack of matrices instead of "
      "in a loop; np.linalg.solve in place of inv, eigh in place of eig for symmetric matrices"),
-    ("fft", "rfft for real data, lengths of small factors, or scipy.fft with workers="),
+    ("fft", "one call with axis= in place of a loop, rfft for real data, lengths of small factors, or scipy.fft with "
+     "workers="),
     ("matmul|dot|einsum|^inner$|^outer$", "NumPy's BLAS is fast; float32 takes half of the time"),
     ("polyval", "Horner's scheme, written as arithmetic, is compiled"),
     ("take|put|choose|delete|insert|ravel_multi|unravel", "indexing with arrays, as x[i, j], is compiled"),
@@ -64,6 +65,11 @@ ADVICE = (
         "An error of jitrt's own",
         "internal error|compiled code has ended",
         "please report it; results are right",
+    ),
+    Advice(
+        "Arrays of text",
+        r"array of [<>|=]?[US]\d",
+        "give numbers in place of texts, for example np.unique(texts, return_inverse=True)[1]",
     ),
     Advice(
         "Objects and other types of elements",
@@ -122,7 +128,7 @@ ADVICE = (
     Advice(
         "Objects and attributes",
         "attribute|object of type|of type|instance|class|method|item of|has no|no argument",
-        "take the arrays and numbers that are needed as arguments",
+        "take the arrays and numbers that are needed as arguments, and write into other objects behind the loop",
     ),
     Advice(
         "Memory that is shared or written",

@@ -37,6 +37,26 @@ def reasons():
                 yield node.args[0].value
 
 
+def filtered(data):
+    out = np.empty_like(data)
+    for k in range(len(data)):
+        out[k] = np.fft.irfft(np.fft.rfft(data[k]) * 0.5, data.shape[1])
+    return out
+
+
+def by_name(values, names):
+    return values[names == "may"].mean()
+
+
+def test_the_rewrite_is_about_what_keeps_a_loop_in_python(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    found = jitrt.jit(filtered).explain(np.ones((3000, 100)))
+    assert "most of it are calls of np.fft.rfft, np.fft.irfft" in str(found)
+    assert found.advice.startswith("one call with axis= in place of a loop")
+    texts = jitrt.jit(by_name).explain(np.ones(3), np.array(["may", "june", "may"]))
+    assert "np.unique(texts, return_inverse=True)" in texts.advice and "reasons.html#arrays-of-text" in str(texts)
+
+
 @pytest.mark.parametrize("way", ["option", "environment"])
 def test_raising_runs_nothing(way, monkeypatch):
     if way == "environment":

@@ -16,7 +16,7 @@ from ..frontend.trace import Traced
 from ..ir.node import Graph, Node
 from ..ir.ops.contractions import RESULT
 from ..ir.ops.pythonnumbers import is_python
-from ..ir.worthwhile import BY_NUMPY
+from ..ir.worthwhile import BY_CALLS, BY_NUMPY
 from ..programs import Compiled
 from ..runtime.steps import CheckStep, HostStep, KernelStep, Step
 from ..schedule.control import BranchCall, LoopCall
@@ -214,6 +214,8 @@ class Explanation:
         """The function of NumPy's that takes much of the time; empty if there is none."""
         if self.plain_reason.startswith(BY_NUMPY) and not self.numpy_shares:
             return self.plain_reason.partition("(")[2].partition(")")[0].partition(",")[0]
+        if self.plain_reason and self.loops and self.loops[0].refused.startswith(BY_CALLS):
+            return self.loops[0].refused.removeprefix(BY_CALLS).partition(",")[0]
         name, _, share = self.numpy_shares[0] if self.numpy_shares else ("", "", 0.0)
         return name if share >= _MUCH else ""
 

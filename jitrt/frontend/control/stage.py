@@ -14,6 +14,7 @@ from ...base.frozen import frozen, replaced
 from ...ir.integers import Poly
 from ...ir.loops import Parameter, Procedure, Statement, Type
 from ...ir.types import UNALIGNED
+from ...ir.worthwhile import BY_CALLS
 from ...kernels.procedure import MOST_INTEGER
 from ...values.glance import has_loops
 from ...values.kinds import TUPLE, Tree
@@ -260,7 +261,7 @@ def _stage(
         raise WholeArrays
     if r.steps:
         if not is_worth_it(r):
-            raise NotStaged(f"most of it are calls of {', '.join(dict.fromkeys(step.title for step in r.steps))}")
+            raise NotStaged(f"{BY_CALLS}{', '.join(dict.fromkeys(step.title for step in r.steps))}")
         r.parameters.append(Parameter("host", INT))
     returns = [settled_results(r, result, results) for result in returns]
     stores = [tuple(replaced(s, value=settled_results(r, s.value, results)) for s in its) for its in stores]
