@@ -133,10 +133,27 @@ def _printable(value: object) -> str:
     return "\n    ".join("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) for line in lines)
 
 
+_MOST_TOLD = 10_000
+_told: set[str] = set()
+
+
+def _once(record: logging.LogRecord) -> bool:
+    """Whether a message is shown: what a user should know, of the level INFO, comes once for all calls."""
+    if record.levelno != logging.INFO:
+        return True
+    text = record.getMessage()
+    if text in _told:
+        return False
+    if len(_told) < _MOST_TOLD:
+        _told.add(text)
+    return True
+
+
 def configure_logging() -> None:
     """``JITRT_LOG=trace,codegen``: print what these stages log; ``JITRT_LOG=all`` for every stage."""
     for name in ("jitrt", *(f"jitrt.{stage}" for stage in LOGGED_STAGES)):
         logging.getLogger(name).addFilter(_on_own_lines)
+        logging.getLogger(name).addFilter(_once)
     wanted = {name.strip() for name in os.environ.get("JITRT_LOG", "").split(",")} - {""}
     if not wanted:
         return
@@ -147,5 +164,5 @@ def configure_logging() -> None:
         logging.getLogger("jitrt").warning(text, ", ".join(unknown), ", ".join(LOGGED_STAGES))
     for stage in LOGGED_STAGES if "all" in wanted else wanted:
         logger = logging.getLogger(f"jitrt.{stage}")
-        logger.setLevel(logging.INFO)
+        logger.setLevel(logging.DEBUG)
         logger.addHandler(handler)

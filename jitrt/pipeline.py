@@ -199,7 +199,7 @@ def generate(lowered: Lowered) -> Made:
     calls = list(memory.kernel_calls())
     steps = _steps(block, memory, dict(zip(map(id, calls), kernels_of([c.nest for c in calls]))))
     lowered.clock.end()
-    _log.info("kernels: %d, steps left to NumPy: %d", len(calls), sum(isinstance(s, HostStep) for s in steps))
+    _log.debug("kernels: %d, steps left to NumPy: %d", len(calls), sum(isinstance(s, HostStep) for s in steps))
     image = assemble(block.graph, steps, memory.layout, lowered.strides, lowered.may_raise)
     hosts = NO_HOSTS if image.is_native else hosts_of(block.graph, steps, memory.layout, lowered.strides)
     details = Details(block.graph, steps, memory.layout, lowered.strides)

@@ -167,7 +167,7 @@ def test_cache_info_and_clear():
 
 @pytest.fixture
 def log(caplog):
-    with caplog.at_level(logging.INFO, "jitrt"):
+    with caplog.at_level(logging.DEBUG, "jitrt"):
         yield caplog
 
 

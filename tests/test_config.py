@@ -135,3 +135,22 @@ def test_texts_of_several_lines_are_indented(caplog):
         "a kernel of 2 lines:\nfor i:\n      y[i] = x[i]\\tm²",
         "a failure: first\n    second",
     ]
+
+
+def test_what_a_user_should_know_comes_once(caplog):
+    """And nothing else at that level: what the stages do is for those who look for it."""
+    caplog.set_level(logging.INFO, "jitrt")
+
+    def told(x):
+        print(end="")
+        return 2 * x
+
+    def cubes(x):
+        return np.sort(x * x * x + 17)
+
+    for n in (4000, 5000, 6000):
+        for function in (told, cubes):
+            jitrt.jit(function)(np.ones((n, 3)))
+    lines = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
+    assert len(lines) == len(set(lines)) == 2, lines
+    assert lines[0].startswith("told runs as plain NumPy: prints (") and "leaves np.sort to NumPy at" in lines[1]

@@ -116,7 +116,11 @@ def test_the_option_is_checked_and_stays():
 
 def test_every_kind_of_reason_is_given_and_found():
     found = {advice(reason).title for reason in reasons()}
-    assert found >= {a.title for a in ADVICE} - {"New arguments in every call", "An error of jitrt's own", "Arrays of text"}
+    assert found >= {a.title for a in ADVICE} - {
+        "New arguments in every call",
+        "An error of jitrt's own",
+        "Arrays of text",
+    }
 
 
 def test_what_has_a_rewrite_is_more_than_what_has_none():

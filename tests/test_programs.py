@@ -140,7 +140,7 @@ class Handler(logging.Handler):
         from_disk.append(record.getMessage().startswith("a program of") and "comes from" in record.getMessage())
 
 logging.getLogger("jitrt.cache").addHandler(Handler())
-logging.getLogger("jitrt.cache").setLevel(logging.INFO)
+logging.getLogger("jitrt.cache").setLevel(logging.DEBUG)
 
 def flat(value):
     if isinstance(value, (tuple, list)):

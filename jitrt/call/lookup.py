@@ -187,9 +187,9 @@ class Specialisations:
             return key, known
         if is_call and (failure := self._fails_again(key) or self._may_raise(key)) is not None:
             return key, failure
-        if signature.log.isEnabledFor(logging.INFO):
+        if signature.log.isEnabledFor(logging.DEBUG):
             others = [k for k in self._known if k.outside == captures.number]
-            signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
+            signature.log.debug("%s", signature.explain_miss(self._name, key, others, len(leaves)))
         call = Call(
             self._function, self._name, leaves, structure, captures, None, donated, integers, answers,
             self._programs.rounding,

@@ -253,10 +253,10 @@ def new_template(
     if failures:
         if is_users_own(failures[0]):
             raise failures[0]
-        _log.info("%s: no program for all shapes: %s", call.name, failures.pop())
+        _log.debug("%s: no program for all shapes: %s", call.name, failures.pop())
         return None
     assert made is not None
-    _log.info("%s: a program for all shapes with %s", call.name, ", ".join(map(str, sizes.guards)))
+    _log.debug("%s: a program for all shapes with %s", call.name, ", ".join(map(str, sizes.guards)))
     noted, registers = sizes.noted(), new_registers(guards)
     return Template(made, guards, registers, words, rows.outside, shown, sizes.pinned(), variables, wanted, noted)
 

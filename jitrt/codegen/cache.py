@@ -95,7 +95,7 @@ def load(text: str) -> dict[str, int] | None:
         if entry is not None:
             module, symbols, needed = json.loads(entry)
             found = _symbols((module, needed), symbols)
-            _log.info("%s comes from the disk cache", listed(symbols))
+            _log.debug("%s comes from the disk cache", listed(symbols))
             return found
     return None
 
@@ -109,7 +109,7 @@ def load_program(text: str) -> tuple[dict[str, int], bytes] | None:
             addresses: dict[str, int] = {}
             for module, needed, symbols in json.loads(head):
                 addresses |= _symbols((module, needed), symbols)
-            _log.info("a program of %d kernels comes from the disk cache", len(addresses))
+            _log.debug("a program of %d kernels comes from the disk cache", len(addresses))
             return addresses, data
     return None
 
@@ -164,7 +164,7 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], ne
         for text, symbols in entries:
             cachefiles.write(_name(text, "entry"), json.dumps([module, symbols, needed]).encode())
             _homes.update((symbol, (module, needed)) for symbol in symbols)
-        _log.info("%s and %d bytes of code went to the disk cache", module, len(code))
+        _log.debug("%s and %d bytes of code went to the disk cache", module, len(code))
 
 
 def is_kept(symbol: str) -> bool:
@@ -199,7 +199,7 @@ def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
     with _Complaints("written"):
         content = json.dumps([(module, *rest) for module, rest in homes.items()]).encode() + b"\n" + data
         if cachefiles.write(_name(text, "program"), content):
-            _log.info("a program of %d kernels and %d bytes went to the disk cache", kernels, len(content))
+            _log.debug("a program of %d kernels and %d bytes went to the disk cache", kernels, len(content))
 
 
 def load_bytes(text: str, kind: str) -> bytes | None:

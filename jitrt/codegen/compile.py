@@ -83,7 +83,7 @@ def compile_module(
         perfmap.note(library._get_compiled_object(), lambda symbol: library.get_pointer_to_function(symbol) or 0)
         if keep:
             cache.store(name, library._get_compiled_object(), entries.items(), linker.undefined(module))
-    _log.info("compiled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))
+    _log.debug("compiled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))
     return addresses
 
 
@@ -98,7 +98,7 @@ def assemble_module(name: str, emit: Callable[[ir.Module], None], entries: dict[
         linker.link(code)
         addresses = {symbol: linker.address(symbol) for symbol in symbols}
         cache.store(name, code, entries.items(), linker.undefined(module))
-    _log.info("assembled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))
+    _log.debug("assembled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))
     return addresses
 
 

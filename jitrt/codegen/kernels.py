@@ -93,7 +93,7 @@ def _load(key: str, nest: LoopNest) -> bool:
     """Take a kernel from the disk cache, if it is there."""
     found = cache.load(key)
     if found is None:
-        _log.info("a new kernel, neither in this process nor in the disk cache:\n%s", key)
+        _log.debug("a new kernel, neither in this process nor in the disk cache:\n%s", key)
         return False
     ((name, address),) = found.items()
     _kernels[key] = Kernel(name, address, nest)

@@ -54,7 +54,7 @@ def install() -> None:
     try:
         _install()
     except Exception as error:
-        _log.info("Python code serves elements of lazy arrays (%s: %s)", type(error).__name__, error)
+        _log.debug("Python code serves elements of lazy arrays (%s: %s)", type(error).__name__, error)
 
 
 def _install() -> None:

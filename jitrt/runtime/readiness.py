@@ -35,7 +35,7 @@ def _try_driver(is_wanted: Callable[[], bool]) -> None:
         if is_wanted():
             get_driver_ready()
     except Exception as error:
-        _log.info("the native driver is not linked yet (%s: %s)", type(error).__name__, error)
+        _log.debug("the native driver is not linked yet (%s: %s)", type(error).__name__, error)
 
 
 def get_driver_ready() -> None:

@@ -275,7 +275,7 @@ class LoopEngine:
             self._refused[key] = str(reason)
             if reason.is_lasting and name is not None and not instead_of_plain:
                 keep_verdict(name, str(reason), isinstance(reason, WholeArrays))
-            _log.info("%s: its loops are not compiled as such: %s", self._function.__name__, reason)
+            _log.debug("%s: its loops are not compiled as such: %s", self._function.__name__, reason)
             return None
         if not self._has_loops:
             if not loop.renew_table(call, len(call.args)):

@@ -20,7 +20,7 @@ PROGRAM = textwrap.dedent(
         def emit(self, record):
             compiled.append(record.getMessage())
     logging.getLogger("jitrt.codegen").addHandler(Handler())
-    logging.getLogger("jitrt.codegen").setLevel(logging.INFO)
+    logging.getLogger("jitrt.codegen").setLevel(logging.DEBUG)
     import jitrt
     f = jitrt.jit(lambda a, b: (np.sqrt(a * b + 1.0), (a - b).sum(axis=0), np.exp(a).max()))
     g = jitrt.jit(lambda a, b: np.sqrt(a * b + 1.0) * 2)

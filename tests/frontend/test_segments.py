@@ -346,7 +346,7 @@ def test_explain_writes_nothing():
 def test_looks_and_calls_are_logged(caplog):
     with caplog.at_level("INFO", "jitrt.trace"):
         jitrt.jit(lambda x: np.partition(x, 1) if x.sum() > 0 else x)(VALUES[0])
-    assert "looks at a value (bool) at" in caplog.text and "leaves partition to NumPy" in caplog.text
+    assert "looks at a value (bool) at" in caplog.text and "leaves np.partition to NumPy" in caplog.text
     assert "test_segments.py" in caplog.text
 
 

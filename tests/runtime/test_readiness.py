@@ -155,7 +155,7 @@ def test_getting_ready_never_raises(monkeypatch, caplog):
         raise RuntimeError("the layout of Python objects is not known here")
 
     monkeypatch.setattr(readiness.threads, "driver_is_cached", failing)
-    caplog.set_level("INFO", "jitrt.cache")
+    caplog.set_level("DEBUG", "jitrt.cache")
     readiness.once(readiness.get_ready._function)()
     assert "the layout of Python objects" in caplog.text
 

@@ -29,7 +29,7 @@ class Handler(logging.Handler):
         said.append(record.getMessage())
 
 logging.getLogger("jitrt.cache").addHandler(Handler())
-logging.getLogger("jitrt.cache").setLevel(logging.INFO)
+logging.getLogger("jitrt.cache").setLevel(logging.DEBUG)
 
 def check(n):
     values = jitrt.frozen(np.arange(float(n)))
