@@ -242,7 +242,7 @@ def _judged(called: Any, function: Any, names: list[str]) -> tuple[str, str]:
     if explanation.plain_reason:
         return "plain", re.sub(r" \(<probe.*?\)", "", explanation.plain_reason)
     if explanation.host_calls:
-        return "step", _why_a_step(called, explanation.host_calls[0].partition(" ")[0])
+        return "step", _why_a_step(called, explanation.host_calls[0].partition(" ")[0].rpartition(".")[2])
     if not explanation.kernels:
         return "composition", "a view, or known while compiling"
     op = OPS.get(getattr(called, "__name__", ""))

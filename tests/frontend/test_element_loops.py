@@ -483,7 +483,7 @@ def test_the_first_call_is_compiled(monkeypatch):
     fast = jitrt.jit(work)
     x = np.arange(2000.0)
     same(fast(x), work(x))
-    assert "loop over elements" in fast.explain(x).text() and fast._loops.serving
+    assert "compiled as one function" in fast.explain(x).text() and fast._loops.serving
 
 
 def _grow(x, step):
