@@ -203,7 +203,7 @@ def trace_and_run(call: Call, found: Specialisation, programs: Programs, unstead
         traced = trace(call.request(execute=programs.execute, unsteady=unsteady, changing=changing, memory=memory))
         written = [number for number, _ in traced.written]
         if call.shared is None and sharing(found.inputs(call.leaves), written) is not None:
-            raise Untraceable("arguments overlap in memory, and one of them is written")
+            raise Untraceable("arguments overlap in memory, and one of them may be written")
         compiled = found.once(traced, before) if found.is_changing else found.add(traced)
     with answered(call.answers or {}):
         inputs = found.inputs(call.leaves) if found.has_forms else ()

@@ -101,7 +101,7 @@ def sharing(inputs: Sequence[Any], written: Sequence[int]) -> tuple[int, ...] | 
             if other is inputs[k]:
                 same[j] = same[k] = min(same[j], same[k])
             elif _overlap(inputs[k], other):
-                raise Untraceable("arguments overlap in memory, and one of them is written")
+                raise Untraceable("arguments overlap in memory, and one of them may be written")
     return None if same == list(range(len(inputs))) else tuple(same)
 
 
