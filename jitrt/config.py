@@ -124,11 +124,12 @@ def _on_own_lines(record: logging.LogRecord) -> bool:
     Further lines of a text are indented; other characters that are not printed are written as in Python's strings.
     """
     if isinstance(record.args, tuple):
-        record.args = tuple(_printable(a) if isinstance(a, str | BaseException) else a for a in record.args)
+        record.args = tuple(printable(a) if isinstance(a, str | BaseException) else a for a in record.args)
     return True
 
 
-def _printable(value: object) -> str:
+def printable(value: object) -> str:
+    """A text of the user's with nothing in it that would not be printed; further lines are indented."""
     lines = str(value).split("\n")
     return "\n    ".join("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) for line in lines)
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..advice import advice
 from ..base.frozen import frozen
 from ..base.once import once
+from ..config import printable
 from ..frontend.context import current
 from ..jitfunction import JitFunction
 from ..runtime.dispatch import NativeCallable, install
@@ -214,11 +215,13 @@ def _of(tally: Tally) -> FunctionReport:
         before, seconds = reasons.get(reason, (0, 0.0))
         reasons[reason] = before + calls, seconds + ticks * _seconds_a_tick()
     plain = sorted(
-        (PlainCalls(reason, calls, seconds, tally.loops) for reason, (calls, seconds) in reasons.items()),
+        (PlainCalls(printable(reason), calls, seconds, tally.loops) for reason, (calls, seconds) in reasons.items()),
         key=lambda p: -p.seconds,
     )
     served = None if tally.served is None else (tally.served[0], tally.served[1], tally.served[2])
-    return FunctionReport(tally.name, tally.line, max(tally.looked[1] - seconds_run, 0.0), tuple(plain), served)
+    return FunctionReport(
+        printable(tally.name), tally.line, max(tally.looked[1] - seconds_run, 0.0), tuple(plain), served
+    )
 
 
 @once

@@ -136,3 +136,15 @@ def test_advice_on_plain_calls_is_about_their_loops():
     for _ in range(4):
         picks(np.linspace(0.0, 1.0, 5000))
     assert found(picks).plain[0].rewrite.startswith("do this in front of the call or behind it")
+
+
+def test_names_that_cannot_be_printed():
+    def function(x):
+        print(end="")
+        return x + 1
+
+    function.__name__ = function.__qualname__ = "odd\ud800\x1b"
+    jitrt.jit(function)(np.ones(5000))
+    report = jitrt.report()
+    assert any("odd\\ud800" in f.name for f in report.functions)
+    (str(report) + report._repr_html_()).encode()
