@@ -89,7 +89,7 @@ def test_numpys_version_is_that_of_programs(monkeypatch):
     assert fingerprint.sources._function() != known
 
 
-TYPES = "?bBhHiIqQfdFD"
+TYPES = "".join(np.dtype(t).char for t in ("?", "b", "B", "h", "H", "i", "I", "i8", "u8", "f", "d", "F", "D"))
 PROGRAM = """
 import sys
 import numpy as np

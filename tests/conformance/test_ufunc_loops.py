@@ -6,6 +6,7 @@ from compare import check, together
 from jitrt.kernels import vmath, vmath_complex
 from operands import all_pairs, ordinary, special
 
+from jitrt.base.dtypes import is_twin
 from jitrt.ir.ops.ufuncs import NUMPY_UFUNCS
 
 UNITS = ("s", "ms", "D")  # mixed, so that operands have to be cast to a common one
@@ -18,8 +19,9 @@ UFUNCS = sorted(NUMPY_UFUNCS, key=lambda u: u.__name__)
 
 
 def loops(ufunc: np.ufunc) -> list[str]:
-    """Operand types of the loops of `ufunc`, objects excluded."""
-    return [t.partition("->")[0] for t in ufunc.types if "O" not in t]
+    """Operand types of the loops of `ufunc`, objects excluded, and types that are equal to others."""
+    twins = {c for c in "iIlLqQ" if is_twin(np.dtype(c))}
+    return [t.partition("->")[0] for t in ufunc.types if "O" not in t and twins.isdisjoint(t)]
 
 
 def operands(ufunc: np.ufunc, loop: str) -> list[np.ndarray]:
