@@ -195,10 +195,12 @@ class TestArrays:
 
 class TestInternalErrors:
     @pytest.fixture
-    def broken(self, monkeypatch):
+    def broken(self, monkeypatch, tmp_path):
         def fail(*args):
             raise RuntimeError("broken stage")
 
+        monkeypatch.setattr("jitrt.programs._known", {})  # neither this process has compiled it before, nor another
+        monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
         monkeypatch.setattr("jitrt.pipeline.schedule", fail)
 
     def test_strict_raises(self, broken):
