@@ -91,6 +91,7 @@ REMEMBERED = 1 << 14  # nodes of a function that is traced at every call
 PROCEDURES = 32  # for types of arguments and values of the outside
 PROCEDURES_BY_VALUE = 8  # for arguments of the same types
 TRIED_SHAPES = 64  # of arguments for which it is learnt whether the plain function is faster
+TRIED_STEPS = 4  # of those where NumPy executes steps: a trial may take as long as the plain function
 TABLES = 16  # for native code, of one specialisation: for as many threads that call it at once
 CROWD = 8  # specialisations with one hash, which native code tries one after the other
 

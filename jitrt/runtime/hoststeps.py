@@ -134,8 +134,8 @@ class HostSteps:
 def _silent(step: Step) -> Callable[..., Any]:
     """The function of a step: where it would warn the procedure stops, and the plain function warns, once."""
     function = step.function
-    is_complex = any(isinstance(v, Slot) and v.dtype.kind == "c" for v in (*step.args, *step.kwargs.values()))
-    if not (may_warn(function) or is_complex):  # of what complex numbers lose code in C tells, too
+    # Of what complex numbers lose code in C tells, too.
+    if not (may_warn(function) or _has_complex((*step.args, *step.kwargs.values()))):
         return function
 
     def watched(*args: Any, **kwargs: Any) -> Any:
@@ -143,6 +143,12 @@ def _silent(step: Step) -> Callable[..., Any]:
             return function(*args, **kwargs)
 
     return watched
+
+
+def _has_complex(described: Any) -> bool:
+    if isinstance(described, (tuple, list)):
+        return any(map(_has_complex, described))
+    return isinstance(described, Slot) and described.dtype.kind == "c"
 
 
 def _array_reader(at: int, ndim: int, dtype: np.dtype) -> Callable[[Any, Any], np.ndarray]:

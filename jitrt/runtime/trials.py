@@ -23,8 +23,8 @@ def plain_is_faster(loop: StagedFunction, call: StagedCall, serve: Callable[...,
         return False
     if not (is_little or lists):
         return False
-    shapes = sizes_of(call.leaves)
-    if shapes in loop.tried or len(loop.tried) >= policy.TRIED_SHAPES:
+    shapes, most = sizes_of(call.leaves), policy.TRIED_STEPS if loop.staged.steps else policy.TRIED_SHAPES
+    if shapes in loop.tried or len(loop.tried) >= most:
         return False
     loop.tried.add(shapes)
     try:
@@ -73,12 +73,14 @@ def _has_effects(loop: StagedFunction, call: StagedCall) -> bool:
 def _is_slower(loop: StagedFunction, call: StagedCall, serve: Callable[..., Any]) -> bool:
     if _has_effects(loop, call):
         return False
-    limit = policy.STEPS_SECONDS if loop.staged.steps else policy.SHORT_SECONDS
-    limit = policy.LITTLE_SECONDS if loop.is_native else limit
+    if loop.is_native:
+        limit = policy.LITTLE_SECONDS
+    else:
+        limit = policy.STEPS_SECONDS if loop.staged.steps else policy.SHORT_SECONDS
     native = _seconds(loop, serve, call)
-    others = policy.TRIALS - 1 if native < policy.SHORT_SECONDS else 1  # of what takes long
     if native > 2 * limit:
         return False
+    others = policy.TRIALS - 1 if native < policy.SHORT_SECONDS else 1  # of what takes long
     native = min(native, *(_seconds(loop, serve, call) for _ in range(others)))
     if native > limit:
         return False
