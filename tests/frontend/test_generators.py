@@ -1,5 +1,7 @@
 """Loops over generators of the user's, and what draws from them: as Python runs them, value by value."""
 
+import sys
+
 import numpy as np
 import pytest
 from test_element_loops import agrees
@@ -85,7 +87,7 @@ BODIES = {
         row = np.full(3, v)
         s = s * 0.9 + row.sum()
     return s, [v for v in both(x[:2])], sum(both(x))""",
-        True,
+        sys.version_info < (3, 12),  # since then sums of Python's floats are more accurate, and NumPy's are not
     ),
     "rows": (
         """

@@ -50,7 +50,7 @@ def _sum_of_arrays(values: Any, start: Any) -> Any:
 
 def _accurate_sum_of(values: Any, start: Any) -> Any:
     """A sum of Python's floats: with what rounding loses (Neumaier 1974), as Python adds them since version 3.12."""
-    total = start + 0.0
+    total = start
     lost = 0.0
     for value in values:
         larger = total + value
@@ -59,7 +59,7 @@ def _accurate_sum_of(values: Any, start: Any) -> Any:
         else:
             lost = lost + ((value - larger) + total)
         total = larger
-    if lost - lost == 0.0:
+    if lost != 0.0 and lost - lost == 0.0:
         total = total + lost
     return total
 
