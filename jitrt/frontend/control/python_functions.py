@@ -175,8 +175,7 @@ def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
 def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
     is_accurate = _is_accurate(values, start)
     if is_accurate or is_of_run_time(values):
-        is_of_numbers = isinstance(values.kind, Number) if isinstance(values, RunTimeList) else values.ndim == 1
-        way = _accurate_sum_of if is_accurate else _sum_of if is_of_numbers else _sum_of_arrays
+        way = _accurate_sum_of if is_accurate else _sum_of if _are_numbers(values) else _sum_of_arrays
         with where.r.library():
             return where.inlined(way, [values, start], {}, e)
     if not isinstance(values, (tuple, list)):
@@ -188,6 +187,11 @@ def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
     for value in values:
         start = where.operation("add", start, value)
     return start
+
+
+def _are_numbers(values: RunTimeList | Array) -> bool:
+    """Whether the elements of an array, or of a list of run time, are numbers."""
+    return isinstance(values.kind, Number) if isinstance(values, RunTimeList) else values.ndim == 1
 
 
 def _is_accurate(values: Any, start: Any) -> bool:
