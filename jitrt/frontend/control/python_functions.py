@@ -50,7 +50,7 @@ def _sum_of_arrays(values: Any, start: Any) -> Any:
 
 def _accurate_sum_of(values: Any, start: Any) -> Any:
     """A sum of Python's floats: with what rounding loses (Neumaier 1974), as Python adds them since version 3.12."""
-    total = start
+    total = start + 0.0
     lost = 0.0
     for value in values:
         larger = total + value
@@ -59,9 +59,9 @@ def _accurate_sum_of(values: Any, start: Any) -> Any:
         else:
             lost = lost + ((value - larger) + total)
         total = larger
-    if lost != 0.0 and lost - lost == 0.0:
+    if lost - lost == 0.0:
         total = total + lost
-    return total
+    return total if len(values) > 0 else start
 
 
 def _largest_of(values: Any) -> Any:
