@@ -43,14 +43,22 @@ def test_steps_that_numpy_executes_may_cost_more_than_the_loops_around_them_save
     assert (fast._loops.faster_plain((rows[1:],), fast) is not None) is is_faster
 
 
-def _drawn(rng, n):
+GENERATOR = np.random.default_rng(3)
+
+
+def _drawn(n):
     total = 0.0
     for _ in range(n):
-        total += rng.standard_normal()
+        for k in range(40):
+            for j in range(40):
+                total = total * 0.5 + k - j * 0.25
+        total += GENERATOR.zipf(3.0)  # a step
     return total
 
 
-def test_what_draws_is_not_tried(monkeypatch):
-    monkeypatch.setattr(trials, "_seconds", lambda *_: pytest.fail("a trial"))
-    fast, rng, other = jitrt.jit(_drawn), np.random.default_rng(1), np.random.default_rng(1)
-    assert [fast(rng, n) for n in range(40)] == [_drawn(other, n) for n in range(40)]
+def test_what_draws_is_not_tried():
+    fast, state, made = jitrt.jit(_drawn), GENERATOR.bit_generator.state, []
+    for function in (fast, _drawn):
+        GENERATOR.bit_generator.state = state
+        made.append([function(n) for n in range(1, 40)])
+    assert made[0] == made[1] and fast._loops.serving
