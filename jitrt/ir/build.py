@@ -98,9 +98,8 @@ def given_dtype(dtype: Any) -> np.dtype:
     """
     given = np.dtype(dtype)
     found = canonical(given)
-    if (
-        found.kind not in "biufcmM" or not found.isnative or given.names is not None or is_twin(given)
-    ):  # integers may have fields
+    has_fields = given.names is not None  # which integers may have, too
+    if found.kind not in "biufcmM" or not found.isnative or has_fields or is_twin(given):
         raise NotCovered(f"elements of {given}")
     return found
 

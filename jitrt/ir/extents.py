@@ -401,7 +401,9 @@ class Extent:
         if known is not None and known[0] is other:
             return known[1]
         poly = self._other(other)
-        found = None if poly is None else self.sizes.place(self.poly - poly)
+        if poly is None:  # perhaps an array, which must not live as long as this does
+            return None
+        found = self.sizes.place(self.poly - poly)
         self._made[id(other)] = other, found
         return found
 

@@ -4,6 +4,7 @@ import math
 import operator
 import pickle
 import random
+import weakref
 
 import numpy as np
 import pytest
@@ -153,6 +154,16 @@ def test_different_ones_are_told_apart_by_a_guard():
 def test_those_of_two_traces_do_not_mix():
     with pytest.raises(NotNoted):
         Sizes([6]).variables[0] + Sizes([6]).variables[0]
+
+
+def test_what_is_no_number_is_not_remembered():
+    """It may be an array, which would live as long as the program."""
+    (n,) = Sizes([100]).variables
+    array = np.zeros(3)
+    found = weakref.ref(array)
+    assert n.__eq__(array) is n.__lt__(array) is n.__add__(array) is NotImplemented
+    del array
+    assert found() is None
 
 
 def test_nothing_is_decided_behind_the_guards():
