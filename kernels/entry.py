@@ -2,7 +2,7 @@
 
 `emit_entry` adds to a module
 
-    jitrt_call(self, args, nargs, names) -> object       a METH_FASTCALL | METH_KEYWORDS method (PEP 590)
+    jitrt_call(self, args, nargs, names) -> object       a vectorcall function (PEP 590), and a method of this kind
     jitrt_hash_of(words, args, nargs, names) -> object   the hash by which the method finds a table
     jitrt_errors(words, args, nargs, names) -> object    the floating-point exceptions that are not ignored now
 
@@ -229,7 +229,8 @@ def _emit_call(
 ) -> None:
     """``jitrt_call``: find the table, and serve the call."""
     function, builder = _method(module, "jitrt_call")
-    self_object, args, nargs, names_object = function.args
+    self_object, args, count, names_object = function.args
+    nargs = builder.and_(count, word((1 << 63) - 1))  # without PY_VECTORCALL_ARGUMENTS_OFFSET
     self_address, names = builder.ptrtoint(self_object, I64), builder.ptrtoint(names_object, I64)
     state = _state(builder, field(builder, self_address, fields["words"]), fields)
 

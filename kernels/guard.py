@@ -12,10 +12,13 @@ their attributes. No row runs Python code: between the rows of a table nothing c
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from llvmlite import ir
 
 from .api import call_api
-from .words import I1, I32, I64, WORDS, counted, defined, record, repeat_while, variable, word
+from .words import I1, I32, I64, WORDS, by_case, counted, defined, record, repeat_while, variable, word
 
 # What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype, or
 # one whose word under `DTYPE_MASK` is `dtype`, if that is not 0: unpickled arrays have dtypes of their own. `ndim`,
@@ -78,50 +81,29 @@ class _Guard:
     def emit(self) -> ir.Function:
         builder = self.builder
         self.found, self.name, self.overflow = (variable(builder) for _ in range(3))
+        checks = {IDENTICAL: self._require_identical, EQUAL: self._require_equal_string} | {
+            kind: partial(self._require_typed, check)
+            for kind, check in {
+                TYPED: lambda *_: None,
+                ARRAY: self._check_array,
+                NUMBER: self._copy_number,
+                CONTAINER: self._check_container,
+                INTEGER: self._convert_integer,
+                AGAIN: self._require_again,
+                FIELD: self._note_field,
+                NUMBERS: self._copy_list,
+            }.items()
+        }
         with counted(builder, self.count) as k:
             row = dict(zip(ROW, record(builder, self.rows, k, ROW)))
             value = self._value(row)
             builder.store(value, builder.gep(self.values, [k]))
             builder.store(value, builder.gep(self.places, [row["place"]]))
-            is_field = self._is(row, "kind", FIELD)
-            with builder.if_then(builder.or_(self._is(row, "kind", AGAIN), is_field)):
-                self._require(builder.icmp_signed("==", value, self._earlier(row["ndim"])))
-                with builder.if_then(is_field):
-                    first = builder.add(self._field(value, "data"), row["low"])
-                    builder.store(first, builder.inttoptr(row["slot"], WORDS))
-                    with builder.if_then(self._is(row, "words", 1)):
-                        for name in ("shape", "strides"):
-                            there = builder.add(row["slot"], word(self.fields[name] - self.fields["data"]))
-                            builder.store(self._field(value, name), builder.inttoptr(there, WORDS))
-            with builder.if_else(self._is(row, "kind", IDENTICAL)) as (identical, typed):
-                with identical:
-                    self._require(builder.icmp_signed("==", value, row["object"]))
-                with typed:
-                    is_equal = self._is(row, "kind", EQUAL)
-                    type_ = builder.select(is_equal, self._field(row["object"], "type"), row["object"])
-                    self._require(builder.icmp_signed("==", self._field(value, "type"), type_))
-                    is_another = builder.icmp_signed("!=", value, row["object"])
-                    with builder.if_then(builder.and_(is_equal, is_another), likely=False):
-                        self._require_equal(value, row["object"])
             with builder.if_then(builder.icmp_signed("!=", row["version_at"], word(0))):
                 version = builder.zext(field(builder, row["version_at"], 0, I32), I64)
                 self._require(builder.icmp_signed("==", version, row["version"]))
             self._require_another(value, row)
-            with builder.if_then(self._is(row, "kind", ARRAY)):
-                self._check_array(value, row)
-            with builder.if_then(self._is(row, "kind", NUMBER)):
-                self._copy_number(value, row)
-            with builder.if_then(self._is(row, "kind", INTEGER)):
-                self._convert_integer(value, row)
-            with builder.if_then(self._is(row, "kind", NUMBERS)):
-                self._copy_list(value, row)
-            with builder.if_then(self._is(row, "kind", CONTAINER)):
-                size = call_api(builder, "PyObject_Size", value)
-                self._require(builder.icmp_signed("==", size, row["ndim"]))
-                builder.store(word(0), builder.gep(self.positions, [k]))
-                with builder.if_then(builder.icmp_signed("!=", row["mask"], word(0))):
-                    found = builder.load(builder.inttoptr(builder.add(value, row["mask"]), WORDS))
-                    self._require(builder.icmp_signed("==", found, row["low"]))
+            by_case(builder, row["kind"], {kind: partial(check, k, value, row) for kind, check in checks.items()})
         builder.ret(ir.Constant(I1, 1))
         builder.position_at_end(self.missed)
         builder.ret(ir.Constant(I1, 0))
@@ -130,34 +112,37 @@ class _Guard:
     def _value(self, row: dict[str, ir.Value]) -> ir.Value:
         """The object of a row."""
         builder, base, key, found = self.builder, row["base"], row["key"], self.found
-        with builder.if_else(self._is(row, "source", ARGUMENT)) as (argument, elsewhere):
-            with argument:
-                builder.store(builder.load(builder.gep(self.args, [key])), found)
-            with elsewhere:
-                builder.store(word(0), found)
-                with builder.if_then(self._is(row, "source", LOOKED_UP)):
-                    builder.store(call_api(builder, "PyDict_GetItem", base, key), found)
-                with builder.if_then(self._is(row, "source", IN_CELL)):
-                    builder.store(self._field(base, "cell"), found)
-                for source, name in ((IN_TUPLE, "PyTuple_GetItem"), (IN_LIST, "PyList_GetItem")):
-                    with builder.if_then(self._is(row, "source", source)):
-                        builder.store(call_api(builder, name, self._earlier(base), key), found)
-                with builder.if_then(self._is(row, "source", NEXT_IN_DICT)):
-                    position = builder.gep(self.positions, [base])
-                    more = call_api(builder, "PyDict_Next", self._earlier(base), position, self.name, found)
-                    self._require(builder.icmp_signed("!=", more, ir.Constant(I32, 0)))
-                    self._require_name(builder.load(self.name), row)
-                with builder.if_then(self._is(row, "source", OWN_DICT)):
-                    self._get_dict(self._earlier(base))
-                with builder.if_then(self._is(row, "source", FIXED)):
-                    builder.store(base, found)
-                in_slot, empty = self._is(row, "source", IN_SLOT), self._is(row, "source", EMPTY_SLOT)
-                with builder.if_then(builder.or_(in_slot, empty)):
-                    place = builder.inttoptr(builder.add(self._earlier(base), key), WORDS)
-                    builder.store(builder.load(place), found)
-                    with builder.if_then(empty):
-                        self._require(builder.icmp_signed("==", builder.load(found), word(0)))
-                        builder.store(row["object"], found)
+
+        def note(value: ir.Value) -> None:
+            builder.store(value, found)
+
+        def next_in_dict() -> None:
+            position = builder.gep(self.positions, [base])
+            more = call_api(builder, "PyDict_Next", self._earlier(base), position, self.name, found)
+            self._require(builder.icmp_signed("!=", more, ir.Constant(I32, 0)))
+            self._require_name(builder.load(self.name), row)
+
+        def slot() -> ir.Value:
+            return builder.load(builder.inttoptr(builder.add(self._earlier(base), key), WORDS))
+
+        def empty_slot() -> None:
+            self._require(builder.icmp_signed("==", slot(), word(0)))
+            note(row["object"])
+
+        sources: dict[int, Callable[[], None]] = {
+            ARGUMENT: lambda: note(builder.load(builder.gep(self.args, [key]))),
+            LOOKED_UP: lambda: note(call_api(builder, "PyDict_GetItem", base, key)),
+            IN_CELL: lambda: note(self._field(base, "cell")),
+            IN_TUPLE: lambda: note(call_api(builder, "PyTuple_GetItem", self._earlier(base), key)),
+            IN_LIST: lambda: note(call_api(builder, "PyList_GetItem", self._earlier(base), key)),
+            NEXT_IN_DICT: next_in_dict,
+            OWN_DICT: lambda: self._get_dict(self._earlier(base)),
+            FIXED: lambda: note(base),
+            IN_SLOT: lambda: note(slot()),
+            EMPTY_SLOT: empty_slot,
+        }
+        note(word(0))
+        by_case(builder, row["source"], sources)
         value = builder.load(found)
         self._require(builder.icmp_signed("!=", value, word(0)))  # deleted, or not assigned yet
         return value
@@ -208,7 +193,45 @@ class _Guard:
 
         repeat_while(builder, lambda: builder.icmp_signed("!=", builder.load(other), word(0)), compare)
 
-    def _check_array(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+    def _require_identical(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        self._require(self.builder.icmp_signed("==", value, row["object"]))
+
+    def _require_equal_string(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        with builder.if_then(builder.icmp_signed("!=", value, row["object"]), likely=False):
+            kinds = self._field(value, "type"), self._field(row["object"], "type")
+            self._require(builder.icmp_signed("==", *kinds))
+            self._require_equal(value, row["object"])
+
+    def _require_typed(
+        self, check: Callable[..., None], k: ir.Value, value: ir.Value, row: dict[str, ir.Value]
+    ) -> None:
+        self._require(self.builder.icmp_signed("==", self._field(value, "type"), row["object"]))
+        check(k, value, row)
+
+    def _require_again(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        self._require(self.builder.icmp_signed("==", value, self._earlier(row["ndim"])))
+
+    def _note_field(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        self._require_again(k, value, row)
+        first = builder.add(self._field(value, "data"), row["low"])
+        builder.store(first, builder.inttoptr(row["slot"], WORDS))
+        with builder.if_then(self._is(row, "words", 1)):
+            for name in ("shape", "strides"):
+                there = builder.add(row["slot"], word(self.fields[name] - self.fields["data"]))
+                builder.store(self._field(value, name), builder.inttoptr(there, WORDS))
+
+    def _check_container(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        size = call_api(builder, "PyObject_Size", value)
+        self._require(builder.icmp_signed("==", size, row["ndim"]))
+        builder.store(word(0), builder.gep(self.positions, [k]))
+        with builder.if_then(builder.icmp_signed("!=", row["mask"], word(0))):
+            found = builder.load(builder.inttoptr(builder.add(value, row["mask"]), WORDS))
+            self._require(builder.icmp_signed("==", found, row["low"]))
+
+    def _check_array(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
         descr = self._field(value, "descr")
         with builder.if_then(builder.icmp_signed("!=", descr, row["descr"]), likely=False):
@@ -237,14 +260,14 @@ class _Guard:
                 pair = [builder.load(builder.gep(table, [axis])) for table in (actual, expected)]
                 self._require(builder.icmp_signed("==", *pair))
 
-    def _copy_number(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+    def _copy_number(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
         source = builder.inttoptr(builder.add(value, word(self.fields["number"])), WORDS)
         target = builder.inttoptr(row["slot"], WORDS)
         with counted(builder, row["words"]) as k:
             builder.store(builder.load(builder.gep(source, [k])), builder.gep(target, [k]))
 
-    def _copy_list(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+    def _copy_list(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
         memory, extent = (builder.inttoptr(row[name], WORDS) for name in ("slot", "shape"))
         room, count = builder.gep(extent, [word(1)]), call_api(builder, "PyObject_Size", value)
@@ -275,7 +298,7 @@ class _Guard:
         self._require(builder.icmp_signed("==", builder.load(self.overflow), word(0)))
         return converted
 
-    def _convert_integer(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+    def _convert_integer(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
         converted = self._integer(value)
         with builder.if_else(self._is(row, "slot", 0)) as (compared, copied):

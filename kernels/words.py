@@ -95,6 +95,19 @@ def repeat_while(builder: ir.IRBuilder, condition: Callable[[], ir.Value], body:
     builder.position_at_end(after)
 
 
+def by_case(builder: ir.IRBuilder, value: ir.Value, cases: dict[int, Callable[[], None]]) -> None:
+    """Emit for each constant that `value` may be what is done then; nothing is for others."""
+    after = builder.append_basic_block("after")
+    switch = builder.switch(value, after)
+    for constant, emit in cases.items():
+        case = builder.append_basic_block("case")
+        switch.add_case(word(constant), case)
+        builder.position_at_end(case)
+        emit()
+        builder.branch(after)
+    builder.position_at_end(after)
+
+
 class Words:
     """Words of a table: ``words["busy"]`` reads one, ``words.set("busy", value)`` writes it."""
 

@@ -24,7 +24,7 @@ from ..kernels import guard
 from ..values.versions import version_of
 from . import threads
 from .errstate import error_state
-from .objects import address, bind_as_functions, builtin, fields, method
+from .objects import address, builtin, call_as_functions, fields, method
 from .tally import HANDED_BACK, Tally
 
 
@@ -321,6 +321,8 @@ class NativeCallable(layout.Callable):
         self._words = self._dispatch.words
         self._lock = threading.RLock()
         _note(self)
+        if _installed:
+            self._vectorcall = threads.native_address("jitrt_call")
 
     def release(self) -> None:
         """Free the memory that is kept for further calls."""
@@ -408,9 +410,16 @@ def install() -> None:
     global _installed
     if not _installed and fields() is not None:
         _installed = True
-        call = method(NativeCallable, "__call__", threads.native_address("jitrt_call"))
-        NativeCallable.__call__ = call  # type: ignore[method-assign]
-        kinds = NativeCallable.__subclasses__()
-        for kind in kinds:  # which grows
-            kinds += kind.__subclasses__()
-            bind_as_functions(kind)
+        call = threads.native_address("jitrt_call")
+        for function in _living():
+            function._vectorcall = call
+        serve_by(method(NativeCallable, "__call__", call), directly=True)
+
+
+def serve_by(call: Any, directly: bool) -> None:
+    """Let `call` be the method that serves calls; `directly` if it is native code, which then needs no method."""
+    NativeCallable.__call__ = call  # type: ignore[method-assign]
+    kinds = NativeCallable.__subclasses__()
+    for kind in kinds:  # which grows
+        kinds += kind.__subclasses__()
+        call_as_functions(kind, directly and kind.__call__ is call)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
+from ..base import layout
 from ..base.once import once
 from ..kernels import floatflags
 from ..kernels.api import C_LIBRARY, MATHEMATICS, PYTHON
@@ -172,10 +173,10 @@ def dtype_word(dtype: np.dtype) -> int:
     return ord(dtype.kind) | ord(dtype.char) << 8 | ord(dtype.byteorder) << 16 | dtype.num << 32
 
 
-class _Slot:
+class _Slot(layout.Callable):
     """An object whose first slot is found as that of `dispatch.NativeCallable`."""
 
-    __slots__ = ("__dict__", "__weakref__", "_words")
+    __slots__ = ()
 
     def __init__(self, words: object):
         self._words = words
@@ -266,18 +267,20 @@ def method(kind: type, name: str, function: int) -> Any:
 
 
 _FLAGS = 168  # offset in bytes of the flags of a class
-_METHOD_DESCRIPTOR = 1 << 17  # Py_TPFLAGS_METHOD_DESCRIPTOR
+_HAVE_VECTORCALL, _METHOD_DESCRIPTOR = 1 << 11, 1 << 17  # Py_TPFLAGS_…
 
 
-def bind_as_functions(kind: type) -> None:
-    """Let ``instance.member(x)`` be ``member(instance, x)`` for members of the class `kind`, without a bound method.
+def call_as_functions(kind: type, directly: bool) -> None:
+    """Let objects of the class `kind` be called as Python's functions are.
 
-    So it is for Python's functions. Classes that Python code defines cannot ask for it. Where the flags of a class are
-    not where they are expected, nothing happens.
+    As members of a class they are called without a bound method: ``instance.member(x)`` is ``member(instance, x)``. If
+    they are called `directly`, that is by the function whose address each of them holds, without a tuple of the
+    arguments; otherwise by the method ``__call__``. Classes that Python code defines cannot ask for it. Where the flags
+    of a class are not where they are expected, nothing happens.
     """
     flags = ctypes.c_ulong.from_address(id(kind) + _FLAGS)
     if flags.value == kind.__flags__:
-        flags.value |= _METHOD_DESCRIPTOR
+        flags.value = flags.value & ~_HAVE_VECTORCALL | _METHOD_DESCRIPTOR | _HAVE_VECTORCALL * directly
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 

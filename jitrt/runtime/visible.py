@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .dispatch import NativeCallable, install
+from .dispatch import NativeCallable, install, serve_by
 
 _native: list[Any] = []  # the call that frames stand around, while they do
 
@@ -43,15 +43,15 @@ def show_in_profilers(shows: bool = True) -> None:
     if shows and not _native:
         install()
         _native.append(NativeCallable.__call__)
-        NativeCallable.__call__ = _call  # type: ignore[method-assign]
+        serve_by(_call, directly=False)
     elif _native and not shows:
-        NativeCallable.__call__ = _native.pop()  # type: ignore[method-assign]
+        serve_by(_native.pop(), directly=True)
 
 
 def _call(self: NativeCallable, /, *args: Any, **kwargs: Any) -> Any:
-    frame = vars(self).get("_frame")
+    frame = self.__dict__.get("_frame")
     if frame is None:
-        frame = vars(self)["_frame"] = _frame_of(self)
+        frame = self.__dict__["_frame"] = _frame_of(self)
     return frame(self, args, kwargs)
 
 

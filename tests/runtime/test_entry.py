@@ -387,3 +387,21 @@ def test_no_reference_to_changed_arguments_is_lost_or_kept():
     after = [sys.getrefcount(o) for o in (u, v, None)]
     assert results[1] is None
     assert max(abs(a - b) for a, b in zip(after, before)) < 50
+
+
+def test_classes_with_calls_of_their_own_are_called_by_these():
+    class Counted(type(jitrt.jit(axpy))):
+        calls = 0
+
+        def __call__(self, /, *args, **kwargs):
+            self.calls += 1
+            return super().__call__(*args, **kwargs)
+
+    compiled, counted = jitrt.jit(axpy), Counted(axpy)
+    vectorcall = 1 << 11
+    for function in (compiled, counted):
+        for _ in range(3):
+            np.testing.assert_array_equal(function(x, 2.0, b=x), axpy(x, 2.0, x))
+            np.testing.assert_array_equal(function(*(x, 2.0), **{"b": x}), axpy(x, 2.0, x))
+    assert counted.calls == 6 and not type(counted).__flags__ & vectorcall
+    assert type(compiled).__flags__ & vectorcall  # native code is called without a tuple of the arguments

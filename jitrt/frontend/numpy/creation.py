@@ -46,7 +46,7 @@ from .pythonsums import accurate_sum
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .sequences import sequence
 from .silence import check_parts, watched
-from .standin import StandIn
+from .standin import ModuleStandIn, StandIn
 from .tracer import Tracer
 
 _NUMERIC = "biufcmM"
@@ -443,13 +443,14 @@ def _stand_ins() -> dict[int, Any]:
         found.update((id(f), StandIn(f, _array_call)) for f in dispatchers)
         found.update((id(f), StandIn(f, _ufunc_call)) for f in vars(module).values() if type(f) is np.ufunc)
     for module in (np.random, np.linalg, np.fft, np, math, cmath):
-        changed = types.ModuleType(module.__name__)
-        vars(changed).update({name: found.get(id(v)) or _harmless(name, v) for name, v in vars(module).items()})
-        found[id(module)] = changed
-    numpys = vars(found[id(np)])
-    numpys["__getattr__"] = lambda name: stand_in(getattr(np, name))  # modules that NumPy imports when asked for them
-    numpys.pop("ma", None)
+        found[id(module)] = ModuleStandIn(module, _member)
     return found
+
+
+def _member(name: str, value: Any) -> Any:
+    """What code finds under a name of a module."""
+    found = stand_in(value)
+    return _harmless(name, value) if found is value else found
 
 
 def _harmless(name: str, value: Any) -> Any:
@@ -514,8 +515,7 @@ def renew(module: types.ModuleType, name: str, value: Any) -> None:
     """Let traced functions find `value` in a module of NumPy's or Python's, where somebody may have replaced it."""
     known = _stand_ins()
     if id(module) in known:
-        found = stand_in(value)
-        vars(known[id(module)])[name] = _harmless(name, value) if found is value else found
+        vars(known[id(module)])[name] = _member(name, value)
 
 
 def renew_all(module: types.ModuleType) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from .maskedoperations import (
     where,
 )  # fmt: skip
 from .operators import is_tracer
-from .standin import StandIn
+from .standin import ModuleStandIn, StandIn
 
 if TYPE_CHECKING:
     from ..state import Trace
@@ -56,7 +57,8 @@ def is_loaded() -> bool:
 
 def stand_in(value: Any) -> Any:
     """What a traced function finds in place of an object of ``numpy.ma``; others are themselves."""
-    return _stand_ins().get(id(value), value) if is_loaded() else value
+    name = _names().get(id(value)) if is_loaded() else None
+    return value if name is None else _stand_in(name)
 
 
 def classes() -> dict[type, type]:
@@ -207,13 +209,16 @@ def _made(name: str, value: Any) -> Any:
 
 
 @once
-def _stand_ins() -> dict[int, Any]:
-    """What is seen in place of the objects of ``numpy.ma``, by their identity."""
-    found = {}
-    for name, value in vars(np.ma).items():
-        if not name.startswith("_") and (made := _made(name, value)) is not None:
-            found[id(value)] = made
-    changed = types.ModuleType("numpy.ma")
-    vars(changed).update({name: found.get(id(value), value) for name, value in vars(np.ma).items()})
-    found[id(np.ma)] = changed
-    return found
+def _names() -> dict[int, str]:
+    """Names of the objects of ``numpy.ma``, and of this itself, by their identity."""
+    return {id(v): name for name, v in vars(np.ma).items() if not name.startswith("_")} | {id(np.ma): ""}
+
+
+@cache
+def _stand_in(name: str) -> Any:
+    """What is seen in place of an object of ``numpy.ma``."""
+    if not name:
+        return ModuleStandIn(np.ma, lambda _, value: stand_in(value))
+    value = getattr(np.ma, name)
+    found = _made(name, value)
+    return value if found is None else found

@@ -56,6 +56,31 @@ class StandIn:
         return repr(self.function)
 
 
+class ModuleStandIn(types.ModuleType):
+    """A module whose members are replaced as code first asks for them, and those that it stores are its own.
+
+    Parameters
+    ----------
+    module : module
+    replaced : callable
+        From the name of a member, and the member, to what code finds.
+    """
+
+    __slots__ = ("_module", "_replaced")
+
+    def __init__(self, module: types.ModuleType, replaced: Callable[[str, Any], Any]):
+        super().__init__(module.__name__)
+        vars(self).clear()  # its name and text are the module's, too
+        self._module, self._replaced = module, replaced
+
+    def __getattr__(self, name: str) -> Any:
+        vars(self)[name] = found = self._replaced(name, getattr(self._module, name))
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
+
+
 def without_stand_in(value: Any) -> Any:
     """The function that `value` stands for, if it is a stand-in; otherwise `value` itself."""
     return value.function if issubclass(type(value), StandIn) else value
