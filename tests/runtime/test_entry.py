@@ -398,10 +398,10 @@ def test_classes_with_calls_of_their_own_are_called_by_these():
             return super().__call__(*args, **kwargs)
 
     compiled, counted = jitrt.jit(axpy), Counted(axpy)
-    vectorcall = 1 << 11
+    keywords, vectorcall = {"b": x}, 1 << 11
     for function in (compiled, counted):
         for _ in range(3):
             np.testing.assert_array_equal(function(x, 2.0, b=x), axpy(x, 2.0, x))
-            np.testing.assert_array_equal(function(*(x, 2.0), **{"b": x}), axpy(x, 2.0, x))
+            np.testing.assert_array_equal(function(*(x, 2.0), **keywords), axpy(x, 2.0, x))
     assert counted.calls == 6 and not type(counted).__flags__ & vectorcall
     assert type(compiled).__flags__ & vectorcall  # native code is called without a tuple of the arguments
