@@ -45,12 +45,13 @@ class Node:
     subexpression is found by identity and a graph is compared in constant time.
     """
 
-    __slots__ = ("__weakref__", "args", "op", "params", "type")
+    __slots__ = ("__weakref__", "_raises", "args", "op", "params", "type")
 
     op: Op
     args: tuple[Node, ...]
     params: Params
     type: ArrayType
+    _raises: bool
 
     def __new__(cls, op: Op, args: tuple[Node, ...], params: Params, type: ArrayType) -> Node:
         key = op, args, params, type.dtype, type.shape, type.weak  # the hash of an `ArrayType` takes longer than these

@@ -14,7 +14,7 @@ import math
 import sys
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -409,39 +409,40 @@ def _in_traces(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callable
 
 
 @once
-def _stand_ins() -> dict[int, Any]:
-    """What is seen in place of NumPy's objects, by their identity."""
-    found: dict[int, Any] = {id(np.fromfunction): StandIn(np.fromfunction, _from_function)}
-    found[id(np.require)] = StandIn(np.require, _required)
-    found[id(np.geterr)] = StandIn(np.geterr, _error_state)
-    found[id(np.broadcast)] = StandIn(np.broadcast, _broadcast)
-    makers: list[tuple[Any, Callable[..., Any]]] = [
-        (_FILLS, _filled),
-        (_CONVERSIONS, _converted),
-        (_LITERALS, _literal_call),
+def _calls() -> dict[int, Callable[..., Any]]:
+    """What calls of functions do during a trace, by the identity of the functions; see `StandIn`."""
+    found: dict[int, Callable[..., Any]] = {id(np.fromfunction): _from_function, id(np.require): _required}
+    found |= {id(np.geterr): _error_state, id(np.broadcast): _broadcast}
+    numeric = [f for library in (math, cmath) for f in vars(library).values() if type(f) is types.BuiltinFunctionType]
+    several: list[tuple[Callable[..., Any], Iterable[Any]]] = [
+        (_filled, _FILLS),
+        (_converted, _CONVERSIONS),
+        (_literal_call, _LITERALS),
+        (draws.made, draws.MAKERS),
+        (_number_call, numeric),
+        (filter_warnings, (warnings.simplefilter, warnings.filterwarnings)),
     ]
-    for functions, make in makers:
-        found.update((id(f), StandIn(f, make)) for f in functions)
-    found |= {id(grid): _Grid(grid) for grid in (np.mgrid, np.ogrid)}
-    found |= {id(concatenator): _Concatenator(concatenator) for concatenator in (np.r_, np.c_)}
-    found |= _random_stand_ins()
-    for library in (math, cmath):
-        numeric = [f for f in vars(library).values() if isinstance(f, types.BuiltinFunctionType)]
-        found.update((id(f), StandIn(f, _number_call)) for f in numeric)
+    for make, functions in several:
+        found |= dict.fromkeys(map(id, functions), make)
+    found |= {id(f): functools.partial(_draw, name) for name, f in vars(np.random).items() if _draws(f)}
     if sys.version_info >= (3, 12):
-        found[id(sum)] = StandIn(sum, _python_sum)
-        found[id(math.sumprod)] = StandIn(math.sumprod, _sum_of_products)
+        found |= {id(sum): _python_sum, id(math.sumprod): _sum_of_products}
+    for kind, make in ((type(np.max), _array_call), (np.ufunc, _ufunc_call)):
+        for module in (np, np.linalg, np.fft):
+            found = dict.fromkeys([id(f) for f in vars(module).values() if type(f) is kind], make) | found
+    return found
+
+
+@once
+def _stand_ins() -> dict[int, Any]:
+    """What is seen in place of NumPy's objects, by their identity: others than functions, and functions so far."""
+    found: dict[int, Any] = {id(grid): _Grid(grid) for grid in (np.mgrid, np.ogrid)}
+    found |= {id(concatenator): _Concatenator(concatenator) for concatenator in (np.r_, np.c_)}
     found[id(np.vectorize)] = _in_traces(np.vectorize, Vectorized)
     found[id(np.errstate)] = _in_traces(np.errstate, ErrorState)
     found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
-    for function in (warnings.simplefilter, warnings.filterwarnings):
-        found[id(function)] = StandIn(function, filter_warnings)
     if hasattr(np, "row_stack"):  # which NumPy 2 warns of, and no dispatcher knows
         found[id(np.row_stack)] = refusing("np.row_stack, of which NumPy warns")  # noqa: NPY201
-    for module in (np, np.linalg, np.fft):
-        dispatchers = [f for f in vars(module).values() if type(f) is type(np.max) and id(f) not in found]
-        found.update((id(f), StandIn(f, _array_call)) for f in dispatchers)
-        found.update((id(f), StandIn(f, _ufunc_call)) for f in vars(module).values() if type(f) is np.ufunc)
     for module in (np.random, np.linalg, np.fft, np, math, cmath):
         found[id(module)] = ModuleStandIn(module, _member)
     return found
@@ -463,13 +464,9 @@ def _harmless(name: str, value: Any) -> Any:
     return asked(value, reason) if is_class else refusing(reason)
 
 
-def _random_stand_ins() -> dict[int, Any]:
-    """For functions that draw from NumPy's own generator, and those that make generators."""
-    found = {id(maker): StandIn(maker, draws.made) for maker in draws.MAKERS}
-    for name, function in vars(np.random).items():
-        if getattr(function, "__self__", None) is draws.GLOBAL:
-            found[id(function)] = StandIn(function, functools.partial(_draw, name))
-    return found
+def _draws(function: Any) -> bool:
+    """Whether a function draws from NumPy's own generator."""
+    return getattr(function, "__self__", None) is draws.GLOBAL
 
 
 def _draw(name: str, state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -526,5 +523,11 @@ def renew_all(module: types.ModuleType) -> None:
 
 def stand_in(value: Any) -> Any:
     """What a traced function finds in place of `value`: another object for NumPy and its creation functions."""
-    found = _stand_ins().get(id(value))
-    return maskedfunctions.stand_in(value) if found is None else found
+    known = _stand_ins()
+    found = known.get(id(value))
+    if found is not None:
+        return found
+    make = _calls().get(id(value))
+    if make is None:
+        return maskedfunctions.stand_in(value)
+    return known.setdefault(id(value), StandIn(value, make))

@@ -104,6 +104,18 @@ def leave_out(flags: frozenset[str]) -> Node:
 
 def can_raise(node: Node) -> bool:
     """Whether computing a node, and not its arguments, may end in an exception or a warning; if in doubt, it may."""
+    try:
+        return node._raises
+    except AttributeError:
+        found = _can_raise(node)
+        _remember(node, found)
+        return found
+
+
+_remember = vars(Node)["_raises"].__set__  # a Node refuses assignments
+
+
+def _can_raise(node: Node) -> bool:
     if node.op is RESULT or node.op.kind is Kind.CONTROL:
         return False
     return node.op.kind in (Kind.COMPOUND, Kind.CHECK) or is_python(node.op) or _refuses(node) or bool(exceptions(node))
