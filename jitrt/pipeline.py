@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from . import config
+from . import config, policy
 from .base import collection
 from .base.atwork import at_work
 from .base.frozen import frozen, replaced
-from .base.stages import enters
+from .base.stages import enters, may_put_off
 from .codegen import operations
 from .codegen.kernels import Kernel, kernels_of
 from .errors import NotWorthwhile
@@ -24,7 +24,7 @@ from .ir.extents import is_extent
 from .ir.node import Graph, Node
 from .ir.ops.contractions import RESULT
 from .ir.ops.optable import INPUT, Kind
-from .ir.worthwhile import BY_NUMPY, Amount, is_worthwhile, turns_of
+from .ir.worthwhile import BY_NUMPY, Amount, first_numpy_time, is_worthwhile, turns_of
 from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
 from .passes.prepare import prepare
@@ -197,7 +197,8 @@ def generate(lowered: Lowered) -> Made:
     lowered.clock.enters("codegen")
     block, memory = lowered.block, lowered.memory
     calls = list(memory.kernel_calls())
-    steps = _steps(block, memory, dict(zip(map(id, calls), kernels_of([c.nest for c in calls]))))
+    later = may_put_off() and first_numpy_time([lowered.stages[0][1]]) < 1000 * policy.PUT_OFF
+    steps = _steps(block, memory, dict(zip(map(id, calls), kernels_of([c.nest for c in calls], later))))
     lowered.clock.end()
     _log.debug("kernels: %d, steps left to NumPy: %d", len(calls), sum(isinstance(s, HostStep) for s in steps))
     image = assemble(block.graph, steps, memory.layout, lowered.strides, lowered.may_raise)

@@ -34,6 +34,9 @@ SMALL_CALLS = 2  # so many of a kind, and one more for each trace that has not p
 SMALL_WORK = 1_000_000  # where there are loops, if all of them together are expected to take NumPy less than that,
 FEW_TURNS = 16  # with so many turns of a loop of which nothing is known
 
+PUT_OFF = 20_000_000  # of NumPy's time for calls during which a thread compiles what serves later ones,
+PUT_OFF_CALLS = 2  # so many of a kind: the clock shall not say which calls run compiled
+
 # Whether another trace pays: `call.budget`.
 CREDIT = 64  # traces that are made before any of them has paid
 CREDIT_FOR_SMALL = 8  # for calls with small arrays, of which hundreds pay for one trace

@@ -12,6 +12,7 @@ import json
 import logging
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -308,6 +309,8 @@ def keep(key: str | None, known: Known) -> None:
     """Remember what became of a graph, here and on disk; nothing without a key."""
     if key is None:
         return
+    from .codegen.kernels import Addresses
+
     if known.image is None:
         data = _PLAIN + json.dumps([known.reason, known.more]).encode()
         cache.store_program(key, (), data)
@@ -316,7 +319,11 @@ def keep(key: str | None, known: Known) -> None:
         if encoded is None:
             return
         data = _PROGRAM + encoded
-        cache.store_program(key, known.image.kernels, data)
+        store = partial(cache.store_program, key, known.image.kernels, data)
+        if isinstance(known.kernels, Addresses):
+            known.kernels.then(store)
+        else:
+            store()
     _remember(key, known, len(data))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-_ORDER = ("tiers", "kernels", "cache", "numba", "llvm")
+_ORDER = ("tiers", "kernels", "known", "cache", "numba", "llvm", "queue")
 _locks: dict[str, Any] = {}
 _taken: list[Any] = []
 

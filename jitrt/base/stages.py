@@ -42,6 +42,8 @@ class Compilation:
     ----------
     name : str
         Of the function.
+    may_put_off : bool
+        Whether machine code may be made while calls run plain.
 
     Attributes
     ----------
@@ -49,12 +51,15 @@ class Compilation:
         The one that it is in; empty in front of the first and behind the last.
     seconds : dict of str to float
         Time that the stages have taken so far.
+    has_put_off : bool
+        Whether machine code is being made that was not there.
     """
 
-    __slots__ = ("__weakref__", "_began", "_is_outermost", "name", "seconds", "stage")
+    __slots__ = ("__weakref__", "_began", "_is_outermost", "has_put_off", "may_put_off", "name", "seconds", "stage")
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, may_put_off: bool = False):
         self.name, self.stage, self._began = name, "", 0.0
+        self.may_put_off, self.has_put_off = may_put_off, False
         self.seconds: dict[str, float] = {}
 
     def __enter__(self) -> Compilation:
@@ -93,6 +98,19 @@ def enters(stage: str) -> None:
     compilation = _current()
     if compilation is not None:
         compilation.enters(stage)
+
+
+def may_put_off() -> bool:
+    """Whether the code of what this thread compiles may be made later."""
+    compilation = _current()
+    return compilation is not None and compilation.may_put_off
+
+
+def put_off() -> None:
+    """It will be."""
+    compilation = _current()
+    if compilation is not None:
+        compilation.has_put_off = True
 
 
 def compiled_now() -> str:

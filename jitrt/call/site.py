@@ -46,6 +46,7 @@ _log = logging.getLogger("jitrt.trace")
 
 _SHORT = Plain("such calls are too short for compiled code")
 FIRST = Plain("one of the first calls of a kind with arrays so small", is_passing=True)
+MEANWHILE = Plain("one of the first calls of a kind, while a thread compiles what serves later ones", is_passing=True)
 
 
 class Served(enum.Enum):
@@ -243,8 +244,11 @@ class ServedFunction(NativeCallable):
             call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
             wanted_loops = self._wanting_loops(by_position if site.tries_loops else None)
-            with Compilation(self.__name__) as compiling, wanted_loops:
+            with Compilation(self.__name__, self._may_wait) as compiling, wanted_loops:
                 found = known.find(leaves, call.structure, answers)
+                if isinstance(found, Specialisation) and self._is_spared(found, compiling.has_put_off and not answers):
+                    traced.last = MEANWHILE
+                    return self._tally.hand_back(MEANWHILE.reason)
             self._note_slow_call(perf_counter() - before, compiling, args)
             if isinstance(found, Specialisation) and not known.spares_traces:
                 known.given_up = None
@@ -269,6 +273,20 @@ class ServedFunction(NativeCallable):
                 return result
         self._fall_back(site, found)
         return traced.run_plain(found, call)
+
+    @staticmethod
+    def _is_spared(found: Specialisation, is_new: bool) -> bool:
+        """Whether a call runs plain while kernels are compiled; behind the last such call they are waited for."""
+        if is_new and found.root.end is None:  # else its trace has waited for some already
+            found.spared = policy.PUT_OFF_CALLS
+        if found.spared is None:
+            return False
+        if found.spared:
+            found.spared -= 1
+            return True
+        found.compiled.program.get_ready()
+        found.spared = None
+        return False
 
     def _wanting_loops(self, by_position: tuple | None) -> contextlib.AbstractContextManager[None]:
         """Where a trace of a call ends with `LoopsWanted`: not where procedures do not take the arguments."""

@@ -117,6 +117,8 @@ class Specialisation:
         self.open_sizes: OpenSizes | None = None
         """Which sizes of calls may be others, if programs have formulas for numbers."""
         self.slow_calls = 0
+        self.spared: int | None = None
+        """Calls that still run plain, if a thread compiles for it."""
         self.backoff = policy.Backoff()
         self._programs = programs
         self._lock = threading.RLock()

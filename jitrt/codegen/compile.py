@@ -18,7 +18,6 @@ from ..schedule.loopnest import Compute, LoopNest
 from . import cache, linker, perfmap
 from .context import code_generator, context
 from .emit import emit_kernel
-from .fingerprint import digest, fingerprint
 from .loophints import prefer_wide_vectors
 
 _log = logging.getLogger("jitrt.codegen")
@@ -31,19 +30,16 @@ def get_compiler_ready() -> None:
     context()
 
 
-def compile_nests(nests: Mapping[str, LoopNest]) -> dict[str, tuple[str, int]]:
-    """For the text of each nest the symbol and the address of its kernel; all of them are one module."""
-    # Symbols contain the name of the module, so that a kernel that stands in two cached modules has two symbols.
-    module = digest("\n".join(nests) + fingerprint())
-    names = {key: f"jitrt_{digest(key)[:16]}_{module[:16]}" for key in nests}
+def compile_nests(module: str, nests: Mapping[str, tuple[str, LoopNest]]) -> dict[str, int]:
+    """Addresses of the kernels of a module by their symbols, which are given with the texts of their loops."""
 
     def emit(target: ir.Module) -> None:
-        for key, nest in nests.items():
-            prefer_wide_vectors(emit_kernel(target, nest, names[key]))
+        for name, (_, nest) in nests.items():
+            prefer_wide_vectors(emit_kernel(target, nest, name))
 
-    keep = all(s.op.emit is None for nest in nests.values() for s in nest.statements() if isinstance(s, Compute))
-    addresses = compile_module(module, emit, {key: [names[key]] for key in nests}, keep)
-    return {key: (name, addresses[name]) for key, name in names.items()}
+    statements = (s for _, nest in nests.values() for s in nest.statements())
+    keep = all(s.op.emit is None for s in statements if isinstance(s, Compute))
+    return compile_module(module, emit, {text: [name] for name, (text, _) in nests.items()}, keep)
 
 
 def compile_module(

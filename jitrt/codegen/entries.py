@@ -13,7 +13,7 @@ from ..ir.ops.optable import OPS
 from ..ir.ops.relaxed import RELAXED
 from . import cache, tierup
 from .fingerprint import digest
-from .kernels import lock
+from .later import compiling
 
 _entries: dict[str, int] = {}
 
@@ -30,7 +30,7 @@ def entry_of(procedure: Procedure, written: Sequence[int], begins: bool = True) 
         If it has an operation that cannot be emitted.
     """
     key = f"{procedure}\nwrites {written}\nshares loops of {policy.SHARED_WORK}"
-    with lock:
+    with compiling:
         if key not in _entries:
             _entries[key] = _found(key, procedure, written, begins and _has_two_versions(procedure))
         return _entries[key]

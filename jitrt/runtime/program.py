@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import policy
 from ..base.frozen import frozen, record
+from ..base.stages import enters
 from ..config import debug
 from ..ir.worthwhile import Amount
 from .errstate import UNCOMPUTED, FloatingPointRaised, Uncomputed, errors
@@ -153,6 +154,11 @@ class Program:
         from .steps import kernel_steps
 
         return list(kernel_steps(self.steps))
+
+    def get_ready(self) -> None:
+        """Wait for kernels that are being compiled."""
+        enters("codegen")
+        list(self.kernels)
 
     def release(self) -> None:
         """Free the frames that no call uses."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ..base.frozen import frozen
-from ..codegen.kernels import Kernel
+from ..codegen.kernels import Addresses, Kernel
 from ..ir.node import Node
 from ..memory.frame import FrameLayout
 from ..schedule.control import BranchCall, CheckCall, LoopCall
@@ -88,7 +88,7 @@ def kernel_steps(steps: Sequence[Step]) -> Iterator[KernelStep]:
                 yield from kernel_steps(block.steps)
 
 
-def addresses(steps: Sequence[Step], names: Sequence[str]) -> list[int]:
+def addresses(steps: Sequence[Step], names: Sequence[str]) -> Addresses:
     """Addresses of the kernels of these names."""
-    found = {step.kernel.name: step.kernel.address for step in kernel_steps(steps)}
-    return [found[name] for name in names]
+    found = {step.kernel.name: step.kernel for step in kernel_steps(steps)}
+    return Addresses([found[name] for name in names])
