@@ -36,6 +36,7 @@ from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelS
 from .schedule.control import Block, BranchCall, CheckCall, LoopCall, Tools, schedule
 from .schedule.layout import Layouts
 from .schedule.legalise import decoded
+from .schedule.loopnest import LoopNest
 from .schedule.nest import KernelCall
 from .schedule.reasons import host_name
 
@@ -197,8 +198,9 @@ def generate(lowered: Lowered) -> Made:
     lowered.clock.enters("codegen")
     block, memory = lowered.block, lowered.memory
     calls = list(memory.kernel_calls())
-    later = may_put_off() and first_numpy_time([lowered.stages[0][1]]) < 1000 * policy.PUT_OFF
-    steps = _steps(block, memory, dict(zip(map(id, calls), kernels_of([c.nest for c in calls], later))))
+    nests = [c.nest for c in calls]
+    later = may_put_off() and _may_be_later(lowered.stages[0][1], nests)
+    steps = _steps(block, memory, dict(zip(map(id, calls), kernels_of(nests, later))))
     lowered.clock.end()
     _log.debug("kernels: %d, steps left to NumPy: %d", len(calls), sum(isinstance(s, HostStep) for s in steps))
     image = assemble(block.graph, steps, memory.layout, lowered.strides, lowered.may_raise)
@@ -206,6 +208,12 @@ def generate(lowered: Lowered) -> Made:
     details = Details(block.graph, steps, memory.layout, lowered.strides)
     program = Program(image, addresses(steps, image.kernels), UNLIMITED, hosts, lambda: details)
     return Made(program, lowered.stages, memory.decisions, lowered.clock.seconds, lowered.fired)
+
+
+def _may_be_later(traced: Graph, nests: Sequence[LoopNest]) -> bool:
+    """Whether NumPy is expected to have answered the first calls before the kernels are compiled."""
+    compiled = sum(policy.COMPILED_KERNEL + policy.COMPILED_STATEMENT * len(list(n.statements())) for n in nests)
+    return policy.PUT_OFF_CALLS * first_numpy_time([traced]) < 1000 * compiled
 
 
 class Clock:

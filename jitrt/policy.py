@@ -34,8 +34,10 @@ SMALL_CALLS = 2  # so many of a kind, and one more for each trace that has not p
 SMALL_WORK = 1_000_000  # where there are loops, if all of them together are expected to take NumPy less than that,
 FEW_TURNS = 16  # with so many turns of a loop of which nothing is known
 
-PUT_OFF = 20_000_000  # of NumPy's time for calls during which a thread compiles what serves later ones,
-PUT_OFF_CALLS = 2  # so many of a kind: the clock shall not say which calls run compiled
+# Calls that run plain while a thread compiles what serves later ones, if NumPy is done with all of them by then: so
+# many of a kind, since the clock shall not say which calls run compiled.
+PUT_OFF_CALLS = 2
+COMPILED_KERNEL, COMPILED_STATEMENT = 8_000_000, 300_000  # what LLVM takes for one, and for each statement in it
 
 # Whether another trace pays: `call.budget`.
 CREDIT = 64  # traces that are made before any of them has paid

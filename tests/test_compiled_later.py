@@ -72,7 +72,7 @@ def test_the_clock_does_not_say_which_calls_run_compiled(is_done):
 
 
 def test_what_takes_numpy_long_is_compiled_at_once(monkeypatch):
-    monkeypatch.setattr(policy, "PUT_OFF", 10)
+    monkeypatch.setattr(policy, "COMPILED_KERNEL", -(1 << 60))
     assert serves(jitrt.jit(curve)) == [False] * 5
 
 

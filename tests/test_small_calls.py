@@ -15,7 +15,7 @@ TABLE = {name: tuple(map(int, f"{k:05b}")) for k, name in enumerate(map("".join,
 @pytest.fixture(autouse=True)
 def as_users_run_it(monkeypatch):
     monkeypatch.setenv("JITRT_STRICT", "0")
-    monkeypatch.setattr(policy, "PUT_OFF", 0)  # what is compiled later has tests of its own
+    monkeypatch.setattr(policy, "COMPILED_KERNEL", -(1 << 60))  # what is compiled later has tests of its own
 
 
 def scaled(x, how="twice", *, offset=1.0):
