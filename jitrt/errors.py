@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 
 _thread = threading.local()
 
@@ -81,6 +83,17 @@ class ControlException(BaseException):
 def watch_control(on: bool) -> None:
     """Note control exceptions of this thread from now on, or no longer; what has been noted is dealt with."""
     _thread.watched, _thread.latest = on, None
+
+
+@contextlib.contextmanager
+def control_apart() -> Iterator[None]:
+    """A context whose control exceptions concern nobody outside of it, such as a trace that is under way."""
+    before = getattr(_thread, "watched", False), latest_control()
+    watch_control(False)
+    try:
+        yield
+    finally:
+        _thread.watched, _thread.latest = before
 
 
 def latest_control() -> ControlException | None:

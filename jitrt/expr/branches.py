@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import loops
-from .calls import Operation, register
+from .calls import Operation, filled, register
 from .parse import parse
-from .program import function_of, of_rows
+from .program import function_of
+from .rows import of_columns
 from .tree import Expression, leaf, literal
 
 _depth: ContextVar[int] = ContextVar("depth of conds that are built", default=0)
@@ -75,7 +76,7 @@ def _prepare_columns(names: Sequence[str], then: str, otherwise: str) -> None:
     for text in (then, otherwise):
         key = text, tuple(names)
         if key not in _of_columns:
-            _of_columns[key] = _placed(of_rows(_parsed(text)), names)
+            _of_columns[key] = _placed(of_columns(_parsed(text)), names)
 
 
 def _parsed(text: str) -> Expression:
@@ -110,5 +111,11 @@ def _choose_rows(condition: Any, *values: Any, names: Sequence[str], then: str, 
     return found
 
 
+def _of_rows(node: Expression) -> Expression | None:
+    _, given = filled(node.template, node.operands)
+    is_of_elements = all(of_columns(_parsed(given[side])) is not None for side in ("then", "otherwise"))
+    return Expression(_ROWS, node.operands, node.template) if is_of_elements else None
+
+
 _ROWS = register(Operation("cond_of_rows", _choose_rows, prepare=_prepare_columns))
-_COND = register(Operation("cond", _choose, prepare=_prepare, columns=_ROWS))
+_COND = register(Operation("cond", _choose, prepare=_prepare, columns=_of_rows))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,8 +44,9 @@ class Operation:
     parameters : tuple of str
     prepare : callable, optional
         Takes the keyword arguments of a call before that is compiled.
-    columns : Operation, optional
-        Of operations on scalars that are not elementwise, what they are of each row of columns.
+    columns : callable, optional
+        Of operations on scalars that are not elementwise: from a call of one to that which computes each row of
+        columns, or to None.
     """
 
     name: str
@@ -51,7 +54,7 @@ class Operation:
     body: Expression | None = None
     parameters: tuple[str, ...] = ()
     prepare: Callable[..., None] | None = None
-    columns: Operation | None = None
+    columns: Callable[[Expression], Expression | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The expression that applies it; what is no expression among the operands is a literal."""
@@ -129,6 +132,33 @@ def _is_pure(function: Any) -> bool:
     if isinstance(function, np.ufunc) or isinstance(getattr(function, "__self__", None), np.ufunc):
         return getattr(function, "__name__", "") != "at"
     return isinstance(function, type(np.sum)) and function.__name__ not in _WITH_EFFECTS
+
+
+@cache
+def place_of_out(operation: Operation) -> int | None:
+    """Which argument by position is ``out``, where the operation has one."""
+    if isinstance(operation.apply, np.ufunc):
+        return operation.apply.nin
+    owner, _, name = operation.name.rpartition(".")
+    function = getattr(np, name, None) if owner in ("", "np") else operation.apply
+    try:
+        parameters = inspect.signature(function).parameters if callable(function) else {}
+    except ValueError:
+        return None
+    by_position = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return by_position.index("out") if "out" in by_position else None
+
+
+@cache
+def fields_of(operation: Operation) -> tuple[str, ...]:
+    """The names of the values of those operations that give named tuples."""
+    if not operation.name.startswith(("np.linalg.", "np.unique_")):
+        return ()
+    assert operation.apply is not None
+    try:
+        return getattr(operation.apply(np.eye(1)), "_fields", ())
+    except Exception:  # it takes more than a matrix
+        return ()
 
 
 def method(name: str) -> Operation:

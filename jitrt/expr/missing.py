@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -231,3 +231,26 @@ def taken_apart(value: Any) -> tuple[Any, Any]:
         dtype = getattr(value.dtype, "numpy_dtype", value.dtype)
         return value.to_numpy(dtype, na_value=_FILLING), ~np.asarray(value.isna())
     return value, True
+
+
+def listed(outputs: Any) -> list[Expression]:
+    """The expressions in outputs; of what is optional the value and its presence."""
+    if isinstance(outputs, dict):
+        return [e for value in outputs.values() for e in listed(value)]
+    return [outputs.value, outputs.present] if isinstance(outputs, Optional) else [outputs]
+
+
+def mapped(outputs: Any, change: Callable[[Expression], Any]) -> Any:
+    """Outputs with another expression for each, nested as they are."""
+    if isinstance(outputs, dict):
+        return {key: mapped(value, change) for key, value in outputs.items()}
+    if isinstance(outputs, Optional):
+        return Optional(change(outputs.value), change(outputs.present))
+    return change(outputs)
+
+
+def with_masks(outputs: Any, results: Any) -> Any:
+    """Results with masked arrays for what is optional."""
+    if isinstance(outputs, dict):
+        return {key: with_masks(outputs[key], results[key]) for key in outputs}
+    return masked(results) if isinstance(outputs, Optional) else results

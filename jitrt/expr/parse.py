@@ -13,7 +13,7 @@ import numpy as np
 from ..base.syntax import syntax_tree
 from . import tree
 from .calls import GETITEM, NAMED, Operation, operation_named
-from .text import _TEMPORARY, dtype_and_shape
+from .text import _TEMPORARY, dtype_and_shape, dtype_of
 from .tree import Expression, applied, leaf, literal, placeholder
 
 _OPERATORS: dict[type, Callable[..., Any]] = {
@@ -59,7 +59,7 @@ def parse(text: str) -> Expression:
     except SyntaxError as error:
         raise ValueError(f"this is no expression: {error}") from None
     if len(statements) == 1 and isinstance(statements[0], ast.Expr):
-        return literal(Reader({}, opens=True).value(statements[0].value))
+        return _given(Reader({}, opens=True).value(statements[0].value))
     if len(statements) != 1 or not isinstance(statements[0], ast.FunctionDef):
         raise ValueError("this is no expression: it is neither one function nor one Python expression")
     function = statements[0]
@@ -70,12 +70,19 @@ def parse(text: str) -> Expression:
             reader.names[argument.arg] = make(argument.arg, known[0], shape=known[1])
     for statement in function.body:
         if isinstance(statement, ast.Return) and statement.value is not None:
-            return literal(reader.value(statement.value))
+            return _given(reader.value(statement.value))
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
             raise ValueError(f"this is no expression: {ast.unparse(statement)}")
         target, value = statement.targets[0].id, reader.value(statement.value)
         reader.names[target] = value if _TEMPORARY.fullmatch(target) else tree.name(value, target)
     raise ValueError("this is no expression: it returns nothing")
+
+
+def _given(value: Any) -> Expression:
+    try:
+        return literal(value)
+    except TypeError as error:
+        raise ValueError(f"this is no expression: {error}") from None
 
 
 def _text(node: ast.expr) -> str:
@@ -108,7 +115,7 @@ class Reader:
             case ast.Subscript(value=of, slice=index):
                 if isinstance(of, ast.Name) and of.id == "op" and "op" not in self.names:
                     return self._operation(_text(index))
-                return applied(GETITEM, (self.value(of), self.value(index)), {})
+                return applied(GETITEM, (_given(self.value(of)), self.value(index)), {})
             case ast.UnaryOp(op=kind, operand=of) if type(kind) in _OPERATORS:
                 return _OPERATORS[type(kind)](self.value(of))
             case ast.BinOp(left=left, op=kind, right=right):
@@ -139,15 +146,16 @@ class Reader:
 
     def _attribute(self, node: ast.Attribute) -> Any:
         path = ast.unparse(node)
-        if path.startswith(("np.", "scipy.")) and path.partition(".")[0] not in self.names:
+        root = path.partition(".")[0]
+        if root in ("np", "scipy") and root not in self.names and path.replace(".", "").isidentifier():
             found = getattr(np, path[3:], None)
             if isinstance(found, type) and issubclass(found, np.generic):
                 return found
             if isinstance(found, (float, type(None))) and path[3:] in ("pi", "e", "inf", "nan", "newaxis"):
                 return found
             return self._operation(path)
-        of = self.value(node.value)
-        if not isinstance(of, Expression) or node.attr.startswith("_"):
+        of = _given(self.value(node.value))
+        if node.attr.startswith("_") or not hasattr(of, node.attr):
             raise ValueError(f"this is no part of an expression: {path}")
         return getattr(of, node.attr)
 
@@ -155,8 +163,10 @@ class Reader:
         match function:
             case ast.Name(id="array"):
                 dtype, shape, data = args
-                return np.frombuffer(base64.b64decode(data), np.dtype(dtype)).reshape(shape)[()]
-            case ast.Name(id="name"):
+                if not isinstance(data, str):
+                    raise ValueError("a literal of objects has no text")
+                return np.frombuffer(base64.b64decode(data), dtype_of(dtype)).reshape(shape)
+            case ast.Name(id="name") if len(args) == 2:
                 return applied(NAMED, (literal(args[0]), args[1]), {})
             case ast.Name(id="slice"):
                 return slice(*args)
@@ -165,9 +175,9 @@ class Reader:
             case ast.Attribute(attr="array", value=ast.Name(id="np")):
                 return np.array(args[0], np.dtype(args[1])) if len(args) > 1 else np.array(args[0], **kwargs)
             case ast.Attribute(attr="dtype", value=ast.Name(id="np")):
-                return np.dtype(args[0])
+                return dtype_of(args[0])
             case ast.Attribute(attr="type", value=ast.Call(func=ast.Attribute(attr="dtype"), args=[dtype])):
-                return args[0] if isinstance(args[0], np.generic) else np.dtype(_text(dtype)).type(args[0])
+                return args[0][()] if isinstance(args[0], np.ndarray) else np.dtype(_text(dtype)).type(args[0])
         called = self.value(function)
         if isinstance(called, type):
             return called(*args)

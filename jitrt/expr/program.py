@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..call.site import ServedFunction
-from .calls import GETITEM, LEAF, NAMED, Nested, filled, is_source
+from . import rows
+from .calls import NAMED, filled
 from .inputs import Loader, load
-from .missing import Optional, masked
-from .text import source
-from .transform import expanded_all, rebuilt
-from .tree import Expression, leaf, literal, nodes_of
+from .missing import Optional, listed, with_masks
+from .text import descriptor, source
+from .transform import expanded_all
+from .tree import Expression, literal, nodes_of
 
 Listener = Callable[[dict[str, Any]], Any]
 _numbers = itertools.count()
@@ -56,7 +57,7 @@ class Program(ServedFunction):
     @property
     def roots(self) -> list[Expression]:
         """The expressions that it computes; of what is optional the value and its presence."""
-        return _listed(self.outputs)
+        return listed(self.outputs)
 
     def __repr__(self) -> str:
         return f"<program of {', '.join(self.inputs)}>"
@@ -97,10 +98,10 @@ class Program(ServedFunction):
         """
         values = load(given, self.inputs, inputs, self._loader)
         if self._listener is None:
-            return _with_masks(self.outputs, self(*values))
+            return with_masks(self.outputs, self(*values))
         result, side = self.with_side_outputs(*values)
         self._listener(side)
-        return _with_masks(self.outputs, result)
+        return with_masks(self.outputs, result)
 
     def with_side_outputs(self, /, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """The outputs, and the side outputs by name.
@@ -171,7 +172,7 @@ class Program(ServedFunction):
         from .describe import description, traced_and_lowered
 
         if not args and not kwargs:
-            leaves = {str(n.name): n for root in _listed(self.outputs) for n in root.leaves}
+            leaves = {str(n.name): n for root in listed(self.outputs) for n in root.leaves}
             values = [example(leaves[name]) for name in self.inputs]
         else:
             values = load(None, self.inputs, dict(zip(self.inputs, args)) | kwargs)
@@ -192,12 +193,13 @@ class Program(ServedFunction):
         Returns
         -------
         array, or dict of str to arrays
-            The outputs, one element for each row.
+            The outputs, one element for each row. Elementwise operations compute all rows at once; where there are
+            others, each row is a call.
 
         Raises
         ------
         ValueError
-            If the program is not one of scalars, or the columns have different lengths.
+            If an input is declared to be an array, or the columns have different lengths.
 
         Examples
         --------
@@ -211,10 +213,13 @@ class Program(ServedFunction):
         shapes = {np.shape(v) for v in values if np.ndim(v)}
         if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
             raise ValueError("columns have one dimension, and the same length")
+        shape = next(iter(shapes), ())
         if self._of_rows is None:
-            self._of_rows = Program(of_rows(self.outputs), {}, None, None)
-        result, shape = self._of_rows(*values), next(iter(shapes), ())
-        return _columns(_with_masks(self.outputs, result), shape)
+            of_columns = rows.of_columns(self.outputs)
+            self._of_rows = self if of_columns is None else Program(of_columns, {}, None, None)
+        if self._of_rows is self:
+            return with_masks(self.outputs, rows.one_by_one(super().__call__, values, shape))
+        return rows.filled_up(with_masks(self.outputs, self._of_rows(*values)), shape)
 
 
 class _Listening(Program):
@@ -227,7 +232,7 @@ class _Listening(Program):
         return result
 
     def run(self, given: Any = None, /, **inputs: Any) -> Any:
-        return _with_masks(self.outputs, self(*load(given, self.inputs, inputs, self._loader)))
+        return with_masks(self.outputs, self(*load(given, self.inputs, inputs, self._loader)))
 
 
 def compile(
@@ -269,7 +274,7 @@ def compile(
     {'r': np.float64(3.0), 'angle': np.float64(0.0)}
     """
     outputs = {key: _output(value) for key, value in e.items()} if isinstance(e, Mapping) else _output(e)
-    nodes = nodes_of(_listed(outputs))
+    nodes = nodes_of(listed(outputs))
     if isinstance(side_outputs, Mapping):
         side = {key: literal(value) for key, value in side_outputs.items()}
     else:
@@ -278,7 +283,7 @@ def compile(
         if absent:
             raise ValueError(f"no value in the expression is called {absent[0]!r}")
         side = {key: named[key] for key in side_outputs}
-    open_ = [p.name for root in (*_listed(outputs), *side.values()) for p in root.placeholders]
+    open_ = [p.name for root in (*listed(outputs), *side.values()) for p in root.placeholders]
     if open_:
         raise ValueError(f"the placeholder {open_[0]!r} has no value: substitute one")
     return (Program if listener is None else _Listening)(outputs, side, loader, listener)
@@ -312,7 +317,7 @@ def evaluate(e: Expression | Mapping[str, Expression], /, **inputs: Any) -> Any:
     """
     outputs = {key: _output(value) for key, value in e.items()} if isinstance(e, Mapping) else _output(e)
     # By identity: the program keeps them alive.
-    key = tuple(outputs) if isinstance(outputs, dict) else None, tuple(map(id, _listed(outputs)))
+    key = tuple(outputs) if isinstance(outputs, dict) else None, tuple(map(id, listed(outputs)))
     program = _programs.get(key)
     if program is None:
         if len(_programs) >= _MOST_KNOWN:
@@ -332,34 +337,16 @@ def example(e: Expression) -> Any:
     dtype, shape = e.dtype, e.shape
     if dtype is None or shape is None or None in shape:
         raise ValueError(f"the type of the leaf {e.name!r} is open")
-    return np.zeros(tuple(n or 0 for n in shape), dtype)[()]  # contiguous, and no memory before it is touched
+    made = np.zeros(tuple(n or 0 for n in shape), dtype)  # contiguous, and no memory before it is touched
+    if dtype.kind in "biufc" and len(shape) > 1 and shape[-1] == shape[-2]:
+        np.einsum("...ii->...i", made)[...] = 1  # identities have inverses
+    return made[()]
 
 
 def _output(value: Any) -> Any:
+    if isinstance(value, str):
+        raise TypeError("a text is no expression: expr.parse reads one")
     return value if isinstance(value, Optional) else literal(value)
-
-
-def _listed(outputs: Any) -> list[Expression]:
-    """The expressions in outputs; of what is optional the value and its presence."""
-    if isinstance(outputs, dict):
-        return [e for value in outputs.values() for e in _listed(value)]
-    return [outputs.value, outputs.present] if isinstance(outputs, Optional) else [outputs]
-
-
-def _mapped(outputs: Any, change: Callable[[Expression], Any]) -> Any:
-    """Outputs with another expression for each, nested as they are."""
-    if isinstance(outputs, dict):
-        return {key: _mapped(value, change) for key, value in outputs.items()}
-    if isinstance(outputs, Optional):
-        return Optional(change(outputs.value), change(outputs.present))
-    return change(outputs)
-
-
-def _with_masks(outputs: Any, results: Any) -> Any:
-    """Results with masked arrays for what is optional."""
-    if isinstance(outputs, dict):
-        return {key: _with_masks(outputs[key], results[key]) for key in outputs}
-    return masked(results) if isinstance(outputs, Optional) else results
 
 
 def function_of(outputs: Any) -> Callable[..., Any]:
@@ -367,43 +354,11 @@ def function_of(outputs: Any) -> Callable[..., Any]:
     return _function(outputs, {})[0]
 
 
-def of_rows(outputs: Any) -> Any:
-    """A program of scalars as one of columns.
-
-    Raises
-    ------
-    ValueError
-        If it is no program of scalars.
-    """
-    roots = _listed(outputs)
-    lowered = expanded_all(roots)
-    for node in nodes_of([lowered[r] for r in roots]):
-        of_elements = isinstance(node.operation.apply, np.ufunc) or node.operation.name in ("np.where", "np.clip")
-        of_elements |= node.operation.columns is not None
-        of_elements |= node.operation is GETITEM and node.template.args[1:] == (Nested("tuple", ()),)
-        if not (of_elements or is_source(node.operation) or node.operation is NAMED) or node.ndim not in (0, None):
-            raise ValueError(f"{node!r} is no operation on scalars, so rows cannot be computed at once")
-
-    def column(node: Expression) -> Expression | None:
-        if node.operation.columns is not None:
-            return Expression(node.operation.columns, node.operands, node.template)
-        return leaf(str(node.name), node.dtype) if node.operation is LEAF else None
-
-    made = rebuilt([lowered[r] for r in roots], column)
-    return _mapped(outputs, lambda e: made[lowered[e]])
-
-
-def _columns(value: Any, shape: tuple[int, ...]) -> Any:
-    if isinstance(value, dict):
-        return {key: _columns(part, shape) for key, part in value.items()}
-    return value if np.shape(value) == shape else np.broadcast_to(value, shape).copy()
-
-
 def _function(
     outputs: Any, side: Mapping[str, Expression], inputs: Sequence[str] | None = None
 ) -> tuple[Callable[..., Any], tuple[str, ...], str]:
     """A Python function that computes expressions, the names of its parameters, and its text."""
-    roots = [*_listed(outputs), *side.values()]
+    roots = [*listed(outputs), *side.values()]
     lowered = expanded_all(roots)
     numbers = itertools.count()
     for node in nodes_of(list(lowered.values())):
@@ -412,13 +367,13 @@ def _function(
 
     def put_together(value: Any) -> str:
         if isinstance(value, dict):
-            return f"{{{{{', '.join(f'{key!r}: {put_together(part)}' for key, part in value.items())}}}}}"
-        own = [f"{{o{next(numbers)}}}" for _ in _listed(value)]
+            return f"{{{{{', '.join(f'{_key(key)}: {put_together(part)}' for key, part in value.items())}}}}}"
+        own = [f"{{o{next(numbers)}}}" for _ in listed(value)]
         return own[0] if len(own) == 1 else f"({', '.join(own)})"
 
     returned = put_together(outputs)
     if side:
-        sides = ", ".join(f"{key!r}: {{o{next(numbers)}}}" for key in side)
+        sides = ", ".join(f"{_key(key)}: {{o{next(numbers)}}}" for key in side)
         returned = f"{returned}, {{{{{sides}}}}}"
     text, namespace, names = source([lowered[r] for r in roots], inputs, returned, _conversions)
     file = f"<expression {next(_numbers)}>"
@@ -430,20 +385,28 @@ def _function(
     return function, names, text
 
 
+def _key(key: Any) -> str:
+    """The text of a key, for `str.format`."""
+    return repr(key).replace("{", "{{").replace("}", "}}")
+
+
 def _conversions(e: Expression) -> list[str]:
     """Lines that make of a leaf what it is declared to be."""
     name, dtype, shape = e.name, e.dtype, e.shape
     lines = []
     if dtype is not None:
         scalar = "[()]" if not shape else ""
-        lines.append(
-            f"{name} = np.asarray({name}).astype(np.dtype({dtype.str!r}), casting='same_kind', copy=False){scalar}"
-        )
+        lines.append(f"{name} = np.asarray({name}).astype({_dtype(dtype)}, casting='same_kind', copy=False){scalar}")
     if shape is not None:
         lines += [f"if np.ndim({name}) != {len(shape)}:"]
-        lines += [f"    raise ValueError('the input {name} has {len(shape)} dimensions')"]
+        lines += [f"    raise ValueError('the input {name} must have {len(shape)} dimensions')"]
         for axis, extent in enumerate(shape):
             if extent is not None:
                 lines += [f"if np.shape({name})[{axis}] != {extent}:"]
-                lines += [f"    raise ValueError('the input {name} has {extent} elements along axis {axis}')"]
+                lines += [f"    raise ValueError('the input {name} must have {extent} elements along axis {axis}')"]
     return lines
+
+
+def _dtype(dtype: np.dtype) -> str:
+    given = repr(descriptor(dtype))
+    return f"np.dtype({given})" if dtype.names is None else f"np.lib.format.descr_to_dtype({given})"

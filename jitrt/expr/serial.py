@@ -85,6 +85,11 @@ def to_json(e: Expression) -> str:
     -------
     str
 
+    Raises
+    ------
+    TypeError
+        If there is something in it that has no text: objects, functions.
+
     Examples
     --------
     >>> from jitrt import expr
@@ -98,6 +103,8 @@ def to_json(e: Expression) -> str:
             return [value(v) for v in given]
         if given is None or type(given) in (bool, int, str):
             return given
+        if isinstance(given, (np.ndarray, np.generic)) and given.dtype.hasobject:
+            raise TypeError("a literal of objects has no text")
         return {"text": literal_text(given) if isinstance(given, np.ndarray) else static_text(given)}
 
     return json.dumps({"expression": 1, "nodes": [value(row) for row in rows(e)]})

@@ -9,6 +9,7 @@ Parameters are leaves, placeholders those behind the star; names that are given 
 
 from __future__ import annotations
 
+import ast
 import base64
 import builtins
 import keyword
@@ -19,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.types import dtype_name
 from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Nested, Operand, Operation, operation_of, static_value
 from .tree import Expression, nodes_of
+from .types import dtype_text
 
 _MOST_WRITTEN_OUT = 16  # elements of an array
 _TEMPORARY = re.compile(r"t\d+")
@@ -178,16 +179,30 @@ def literal_text(value: Any) -> str:
         is_short = value.dtype.kind in "biuf" and value.dtype.itemsize <= 8 and 0 < value.size <= _MOST_WRITTEN_OUT
         if is_short and np.isfinite(value).all():
             return f"np.array({value.tolist()!r}, {value.dtype.str!r})"
-        return f"array({value.dtype.str!r}, {value.shape!r}, {base64.b64encode(value.tobytes()).decode()!r})"
+        return _bytes_text(value)
     if isinstance(value, np.generic):
-        return f"np.dtype({value.dtype.str!r}).type({_scalar_text(value)})"
+        return f"np.dtype({descriptor(value.dtype)!r}).type({_scalar_text(value)})"
     return _number_text(value)
 
 
 def _scalar_text(value: Any) -> str:
-    if value.dtype.kind in "mM" or value.dtype.itemsize > (16 if value.dtype.kind == "c" else 8):
-        return f"array({value.dtype.str!r}, (), {base64.b64encode(value.tobytes()).decode()!r})"
-    return _number_text(value.item())
+    is_wide = value.dtype.itemsize > (16 if value.dtype.kind == "c" else 8) and value.dtype.kind in "fc"
+    return _bytes_text(value) if is_wide or value.dtype.kind in "mMV" else _number_text(value.item())
+
+
+def _bytes_text(value: Any) -> str:
+    held = ... if value.dtype.hasobject else base64.b64encode(value.tobytes()).decode()
+    return f"array({descriptor(value.dtype)!r}, {value.shape!r}, {'...' if held is ... else repr(held)})"
+
+
+def descriptor(dtype: np.dtype) -> str | list[Any]:
+    """What a dtype is written as: `numpy.dtype.str`, or the list of its fields."""
+    return np.lib.format.dtype_to_descr(dtype) if dtype.names else dtype.str
+
+
+def dtype_of(given: Any) -> np.dtype:
+    """The dtype of a `descriptor`."""
+    return np.lib.format.descr_to_dtype(given)
 
 
 def _number_text(value: Any) -> str:
@@ -215,7 +230,7 @@ def static_text(value: Any, for_people: bool = False) -> str:
     if type(value) in (float, complex):
         return _number_text(value)
     if isinstance(value, np.dtype):
-        return f"np.dtype({value.str!r})"
+        return f"np.dtype({descriptor(value)!r})"
     if isinstance(value, np.generic):
         return literal_text(value)
     if isinstance(value, type) and issubclass(value, (np.generic, bool, int, float, complex)):
@@ -235,11 +250,17 @@ def dtype_and_shape(text: str) -> tuple[np.dtype | None, tuple[int | None, ...] 
     >>> dtype_and_shape("f4[3,?]")
     (dtype('float32'), (3, None))
     """
-    dtype, _, rest = text.rstrip("]*").partition("[")
+    name, _, rest = text.rstrip("*").removesuffix("]").rpartition("[")
     shape = None if rest == "..." else tuple([None if n == "?" else int(n) for n in rest.split(",") if n])
-    if dtype != "?" and dtype_name(np.dtype(dtype)) != dtype:
-        raise ValueError(f"{dtype!r} is no dtype")
-    return None if dtype == "?" else np.dtype(dtype), shape
+    if name == "?":
+        return None, shape
+    try:
+        dtype = dtype_of(ast.literal_eval(name) if name.startswith("[") else name)
+    except (TypeError, SyntaxError):
+        dtype = None
+    if dtype is None or dtype_text(dtype) != name:
+        raise ValueError(f"{name!r} is no dtype")
+    return dtype, shape
 
 
 def source(

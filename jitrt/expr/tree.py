@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import keyword
+import math
+import operator
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
@@ -146,6 +148,9 @@ class Expression:
             raise TypeError("an expression of an open shape cannot be iterated over")
         return (self[k] for k in range(length))
 
+    def __contains__(self, value: object) -> bool:
+        raise TypeError("which elements an expression has is known when it is evaluated: np.isin looks for some")
+
     def __len__(self) -> int:
         return len(list(iter(self)))
 
@@ -171,17 +176,14 @@ class Expression:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(getattr(type(v), "__array_ufunc__", None) not in _KNOWN for v in inputs):
             return NotImplemented
-        if kwargs.get("out") is not None:
-            raise TypeError("expressions write into nothing: leave `out` away")
-        kwargs.pop("out", None)
         operation = operation_of(ufunc)
+        if method == "at":
+            raise TypeError(f"expressions write into nothing, as {operation.name}.at does")
         if method != "__call__":
             operation = calls.operation_named(f"{operation.name}.{method}")
         return applied(operation, inputs, kwargs)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if kwargs.get("out") is not None:
-            raise TypeError("expressions write into nothing: leave `out` away")
         return applied(operation_of(func), args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -191,6 +193,10 @@ class Expression:
         return applied(GETITEM, (self, index), {})
 
     def __getattr__(self, name: str) -> Any:
+        if name == "type":
+            return _type_of(self)  # it has raised this error before
+        if name in (fields := calls.fields_of(self.operation)):
+            return self[fields.index(name)]
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"an expression has no attribute {name!r}")
         if name in _PROPERTIES:
@@ -208,7 +214,18 @@ _PROPERTIES: dict[str, Callable[[Any], Any]] = {
     "mT": np.matrix_transpose,
     "real": np.real,
     "imag": np.imag,
+    "size": lambda e: math.prod(e.shape) if e.type.is_complete else np.size(e),
+    "itemsize": lambda e: _known_dtype(e).itemsize,
+    "nbytes": lambda e: e.size * _known_dtype(e).itemsize,
 }
+
+
+def _known_dtype(e: Expression) -> np.dtype:
+    if e.dtype is None:
+        raise AttributeError("the dtype of the expression is open")
+    return e.dtype
+
+
 _OF_ARRAYS = MUTATING_METHODS | {"dump", "tofile"}
 
 
@@ -252,7 +269,7 @@ def leaf(
         Python numbers are weak as in NumPy.
     ndim : int, optional
         The rank; by default open.
-    shape : sequence of int or None, optional
+    shape : int, or sequence of int or None, optional
         The extents, with None for those that are open.
 
     Returns
@@ -261,8 +278,10 @@ def leaf(
 
     Raises
     ------
+    TypeError
+        If there is no such dtype, or extents are no integers.
     ValueError
-        If the name is not an identifier, or `ndim` and `shape` contradict each other.
+        If the name is not an identifier, extents are negative, or `ndim` and `shape` contradict each other.
 
     Examples
     --------
@@ -295,11 +314,21 @@ def placeholder(
     return _source(PLACEHOLDER, name, dtype, ndim, shape)
 
 
+def _extents(shape: Any) -> tuple[int | None, ...]:
+    given = (shape,) if hasattr(shape, "__index__") else shape
+    extents = tuple(None if n is None else operator.index(n) for n in given)
+    if any(n is not None and n < 0 for n in extents):
+        raise ValueError("negative dimensions are not allowed")
+    return extents
+
+
 def _source(operation: Operation, name: str, dtype: Any, ndim: int | None, shape: Any) -> Expression:
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in ("np", "op"):
         raise ValueError(f"{name!r} is no name for a {operation.name}: it has to be an identifier")
-    extents = None if shape is None else tuple(None if n is None else int(n) for n in shape)
+    extents = None if shape is None else _extents(shape)
     if ndim is not None:
+        if operator.index(ndim) < 0:
+            raise ValueError(f"a rank of {ndim} is negative")
         if extents is not None and len(extents) != ndim:
             raise ValueError(f"a shape of {len(extents)} extents has not the rank {ndim}")
         extents = (None,) * ndim if extents is None else extents
@@ -331,6 +360,11 @@ def literal(value: Any) -> Expression:
     -------
     Expression
 
+    Raises
+    ------
+    TypeError
+        If it is another object.
+
     Examples
     --------
     >>> from jitrt import expr
@@ -343,6 +377,8 @@ def literal(value: Any) -> Expression:
         array = np.asarray(value)
         if array.flags.writeable or not isinstance(value, np.ndarray) or not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
+        if array.dtype.hasobject and array is not value and not array.ndim:
+            raise TypeError(f"a {type(value).__name__} is no value of an expression")
         value = array if array.dtype.hasobject else frozen(array)
     return Expression(LITERAL, (), Literal(value))
 
@@ -372,7 +408,17 @@ def name(e: Any, name: str) -> Expression:
 
 
 def applied(operation: Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> Expression:
-    """The expression that applies `operation` to these arguments."""
+    """The expression that applies `operation` to these arguments.
+
+    Raises
+    ------
+    TypeError
+        If it writes into one of them, or none of them is an expression.
+    """
+    place = calls.place_of_out(operation)
+    if kwargs.get("out") is not None or (place is not None and any(v is not None for v in args[place : place + 1])):
+        raise TypeError("expressions write into nothing: leave `out` away")
+    kwargs = {key: value for key, value in kwargs.items() if key != "out"}
     of_elements = isinstance(operation.apply, np.ufunc) or operation.name in _OF_ELEMENTS or operation.parameters
 
     def given(value: Any) -> Expression | None:

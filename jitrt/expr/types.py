@@ -6,15 +6,17 @@ What is open is tried out: where all that fits gives one answer, that is the typ
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..base.atwork import at_work
 from ..base.frozen import frozen
-from ..errors import ControlException
+from ..errors import ControlException, control_apart
 from ..frontend.context import tracing
 from ..frontend.numpy.tracer import Tracer
 from ..frontend.python.sources import Sources
@@ -33,8 +35,20 @@ _OPEN_RANKS = (0, 1, 2, 5)
 _MOST_TRIALS = 60
 _MOST_PROBED = 1 << 20  # elements of arrays that NumPy is asked about
 _LEAST_EXTENT = 8  # below, extents stay as they are where NumPy is asked with small matrices
+_NUMPYS = ("np.", ".")  # how the names of its operations begin
+# Of the numbers from 0 on: sorted, equal, none, in no order.
+_CONTENTS: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
+    lambda k: k + 1, np.ones_like, np.zeros_like, lambda k: k * 7 % 5 + 0.5 + 1j * (k % 2)
+)  # fmt: skip
 _OF_VALUES = re.compile("[Ss]ingular|converge|positive definite")  # errors that others of the same shape do not raise
 _OPEN_DTYPES = tuple(map(np.dtype, (np.float64, np.int64, np.bool_, np.float32, np.complex128)))
+
+
+def dtype_text(dtype: np.dtype) -> str:
+    """``f8``, ``>f8`` where that is not the machine's order, and ``[('x', '<f8'), ('y', '<i4')]`` of fields."""
+    if dtype.names is not None:
+        return repr(np.lib.format.dtype_to_descr(dtype))
+    return dtype_name(dtype) if dtype.isnative else dtype.str
 
 
 @frozen
@@ -62,7 +76,7 @@ class Known:
 
     def __str__(self) -> str:
         """``f8[3,?]``; ``?`` for a dtype that is open, and ``[...]`` for a rank."""
-        dtype = "?" if self.dtype is None else dtype_name(self.dtype)
+        dtype = "?" if self.dtype is None else dtype_text(self.dtype)
         if self.shape is None:
             return f"{dtype}[...]"
         return f"{dtype}[{','.join('?' if n is None else str(n) for n in self.shape)}]{'*' if self.weak else ''}"
@@ -117,7 +131,9 @@ def infer(
         return types[0].parts[static_value(template.args[1])]
     if not all(isinstance(t, Known) for t in types):
         return UNKNOWN
-    values = tuple([None if v is None else (type(v), v) if np.ndim(v) == 0 else id(v) for v in literals])
+    values = tuple(
+        [None if v is None else id(v) if np.ndim(v) or isinstance(v, np.void) else (type(v), v) for v in literals]
+    )
     key = operation, template, types, values
     if key in _remembered and not any(isinstance(v, int) for v in values):
         return _remembered[key]
@@ -130,10 +146,15 @@ def infer(
             answers.append(_result(operation, template, operands))
         except Exception as error:
             failures.append(error)
-    if failures and all(t.is_complete for t in types):
+    is_complete = all(t.is_complete for t in types)
+    if failures and is_complete:
         _raise_as_numpy(operation, template, types, literals, failures[0])
     answers = [a for a in answers if a is not UNKNOWN] or answers  # some sizes alone make an operation depend on values
     found = _agreed(answers)
+    is_open = isinstance(found, Known) and (found.dtype is None or found.shape is None)
+    is_numpys = operation is GETITEM or operation.name.startswith(_NUMPYS)
+    if is_open and is_complete and not failures and is_numpys and not operation.name.startswith("np.linalg."):
+        found = _as_numpy_answers(operation, template, types, literals)
     is_open = any(t.shape is None or None in t.shape for t in types if isinstance(t, Known))
     if len(answers) == 1 and is_open and isinstance(found, Known) and found.shape is not None:
         found = Known(found.dtype, (None,) * len(found.shape))  # one that fits by chance says nothing of others
@@ -160,6 +181,49 @@ def _raise_as_numpy(
             operation.compute(args, kwargs)
     except Exception as error:
         raise error.with_traceback(None) from None
+
+
+def _as_numpy_answers(
+    operation: Operation, template: Template, types: Sequence[Any], literals: Sequence[Any]
+) -> Known | Tuple:
+    """The dtype and the rank on which NumPy's answers for small operands of several contents agree.
+
+    Raises
+    ------
+    Exception
+        What NumPy raises, if it does so whatever the operands hold.
+    """
+    given = [ArrayType(canonical(t.dtype), t.shape, t.weak) if v is None else v for t, v in zip(types, literals)]
+    extents = _small_extents(given)
+    answers: list[Known | Tuple] = []
+    failures: list[Exception] = []
+    for content in _CONTENTS:
+        operands = [
+            _holding(content, [extents[n] for n in v.shape], v) if isinstance(v, ArrayType) else v for v in given
+        ]
+        args, kwargs = filled(template, operands)
+        try:
+            with at_work(), control_apart(), np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                answers.append(_with_open_extents(_type_of_result(operation.compute(args, kwargs))))
+        except Exception as error:
+            failures.append(error)
+    if not answers and len({*map(type, failures)}) == 1:
+        _raise_as_numpy(operation, template, types, literals, failures[0])
+    return _agreed(answers)
+
+
+def _holding(content: Callable[[np.ndarray], np.ndarray], shape: Sequence[int], type_: ArrayType) -> Any:
+    """A value of that type that holds `content`."""
+    values = content(np.arange(math.prod(shape)).reshape(shape))
+    made = (values if type_.dtype.kind == "c" else values.real).astype(type_.dtype)[()]
+    return made.item() if type_.weak else made
+
+
+def _with_open_extents(found: Known | Tuple) -> Known | Tuple:
+    if isinstance(found, Tuple):
+        return Tuple(tuple([p for p in map(_with_open_extents, found.parts) if isinstance(p, Known)]))
+    return Known(found.dtype, None if found.shape is None else (None,) * len(found.shape))
 
 
 def _trials(types: Sequence[Any]) -> Iterator[tuple[ArrayType, ...]]:
@@ -201,7 +265,7 @@ def _result(operation: Operation, template: Template, operands: Sequence[Any]) -
     args, kwargs = filled(template, [next(symbols) if isinstance(v, ArrayType) else v for v in operands])
     assert operation.apply is not None
     try:
-        with at_work(), tracing(state), np.errstate(all="ignore"):
+        with at_work(), control_apart(), tracing(state), np.errstate(all="ignore"):
             return _type_of_result(operation.compute(args, kwargs))
     except (ControlException, NotCovered):  # values are asked for, and not known
         if isinstance(operation.apply, np.ufunc):
@@ -274,7 +338,8 @@ def _of_ufunc(ufunc: np.ufunc, operands: Sequence[Any]) -> Known | Tuple:
 def _type_of_result(value: Any) -> Known | Tuple:
     if isinstance(value, (tuple, list)):
         parts = [_type_of_result(v) for v in value]
-        return Tuple(tuple([p for p in parts if isinstance(p, Known)])) if parts else UNKNOWN
+        known = tuple([p for p in parts if isinstance(p, Known)])
+        return Tuple(known) if known and len(known) == len(parts) else UNKNOWN
     if type(value) is Tracer:
         if value._choice is not None:
             return Known(value._choice.array.dtype, None)

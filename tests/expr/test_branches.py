@@ -123,5 +123,5 @@ def test_rows_of_a_choice_for_all_and_of_what_is_no_choice_of_scalars():
         np.testing.assert_array_equal(
             chosen.rows(x=np.arange(3.0), limit=given), [chosen(x=v, limit=given) for v in np.arange(3.0)]
         )
-    with pytest.raises(ValueError, match="no operation on scalars"):
-        expr.compile(expr.cond(limit > 0, lambda x: np.sum(x), lambda x: x * 3, x)).rows(x=np.ones(3), limit=1.0)
+    one_by_one = expr.compile(expr.cond(limit > 0, lambda x: np.sum(x), lambda x: x * 3, x))
+    np.testing.assert_array_equal(one_by_one.rows(x=np.arange(3.0), limit=np.array([1.0, -1.0, 0.0])), [0.0, 3.0, 6.0])

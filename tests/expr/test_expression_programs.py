@@ -98,8 +98,72 @@ def test_programs_compute_rows_of_a_table():
         assert program(table["x"][k], table["y"][k])["z"] == found["z"][k]
     with pytest.raises(ValueError, match="same length"):
         program.rows(x=np.ones(3), y=np.ones(2))
-    with pytest.raises(ValueError, match="no operation on scalars"):
-        expr.compile(np.sum(x)).rows(x=np.ones(3))
+    with pytest.raises(ValueError, match="no scalar"):
+        expr.compile(expr.leaf("x", ndim=1) + 1).rows(x=np.ones(3))
+
+
+X0, Y0 = expr.leaf("x", "f8", ndim=0), expr.leaf("y")
+
+
+@pytest.mark.parametrize(
+    "e",
+    [
+        divmod(X0, 2.0)[1] + np.modf(Y0)[0],
+        X0.astype("f4").round(1) + np.nan_to_num(Y0),
+        np.select([X0 > 2, X0 > 1], [X0, Y0], default=0.5),
+        np.sum(X0) + np.cumsum(Y0)[0],
+        X0 * np.array([1.0, 2.0]),
+        {"polynomial": np.polyval([1.0, 2.0], X0), "same": expr.literal(2.0)},
+        np.linalg.norm(np.stack([X0, Y0])),
+    ],
+)
+@pytest.mark.parametrize("length", [0, 1, 4])
+def test_rows_of_any_program_are_what_calls_give(e, length):
+    program = expr.compile(e)
+    x, y = np.linspace(0.3, 3.0, length), np.linspace(5.0, 2.0, length)
+    given = [program.run({n: v for n, v in (("x", a), ("y", b)) if n in program.inputs}) for a, b in zip(x, y)]
+    found = program.rows({"x": x, "y": y})
+    for key in e if isinstance(e, dict) else [None]:
+        column = found if key is None else found[key]
+        assert len(column) == length
+        for k, one in enumerate(given):
+            np.testing.assert_array_equal(column[k], one if key is None else one[key])
+
+
+def test_rows_of_what_may_be_missing():
+    there = expr.where_present(X0 > 1, X0)
+    for e in (there * 2, expr.optional(np.sum(there.value), there.present) * 2):
+        np.testing.assert_array_equal(expr.compile(e).rows(x=np.array([0.5, 2.0])), np.ma.masked_array([0, 4], [1, 0]))
+
+
+def test_leaves_of_any_dtype():
+    fields = np.dtype({"names": ["a", "b"], "formats": ["i4", "f8"], "offsets": [0, 16], "itemsize": 32})
+    table = np.zeros(3, fields)
+    table["b"] = [1.0, 2.0, 3.0]
+    e = expr.leaf("r", fields, shape=3)["b"] * 2.0
+    assert expr.evaluate(e, r=table).tolist() == [2.0, 4.0, 6.0]
+    days = np.array(["2026-01-01", "NaT"], "M8[D]")
+    np.testing.assert_array_equal(
+        expr.evaluate(expr.leaf("d", "M8[D]", ndim=1) + np.timedelta64(1, "D"), d=days), days + 1
+    )
+    swapped = expr.leaf("s", np.dtype("f8").newbyteorder(), ndim=1)
+    assert expr.evaluate(swapped * 2, s=np.arange(2.0)).tolist() == [0.0, 2.0]
+
+
+def test_outputs_have_any_names():
+    assert expr.evaluate({"{a}": A, "b'": A + 1}, a=1.0) == {"{a}": 1.0, "b'": 2.0}
+
+
+def test_texts_are_not_compiled():
+    for run in (expr.compile, expr.evaluate):
+        with pytest.raises(TypeError, match=r"expr\.parse"):
+            run("a + 1")
+
+
+def test_a_program_with_an_inverse_is_described():
+    m, y = expr.leaf("m", "f8", shape=(2, 2)), expr.leaf("y", "f8", shape=(2,))
+    assert "<output>" in expr.compile(np.linalg.inv(m) @ y).describe()
+    assert expr.lower(np.linalg.inv(m) * 2).shape == (2, 2)
 
 
 def test_a_program_of_scalars_is_served_by_native_code():

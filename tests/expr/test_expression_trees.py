@@ -36,8 +36,64 @@ def test_expressions_are_immutable_and_have_no_truth_value():
         np.asarray(X)
     with pytest.raises(TypeError, match="write into nothing"):
         np.add(X, 1, out=np.ones((4, 3)))
+    for write in (
+        lambda: np.sqrt(X, X),
+        lambda: np.cumsum(X, 0, None, X),
+        lambda: X.sum(0, None, Y),
+        lambda: expr.op["np.add"](X, 1, out=X),
+        lambda: expr.parse("np.sqrt(x, y)"),
+        lambda: expr.parse("x.cumsum(0, None, y)"),
+        lambda: np.add.at(X, 0, 1),
+    ):
+        with pytest.raises(TypeError, match="write into nothing"):
+            write()
     with pytest.raises(AttributeError, match="of arrays"):
         X.sort()
+    with pytest.raises(TypeError, match="isin"):
+        3.0 in X  # noqa: B015
+
+
+def test_what_is_open_after_an_error_is_known_afterwards():
+    for wrong in (lambda: np.around(X, (0,)), lambda: np.angle(X, X), lambda: np.diff(X, X), lambda: np.all(X, [0])):
+        with pytest.raises((TypeError, ValueError)):
+            wrong()
+    assert np.angle(X * 7).type.is_complete and np.tril(X * 7).type.is_complete
+
+
+def test_values_with_names():
+    m = expr.leaf("m", "f8", shape=(2, 2))
+    assert np.linalg.eigh(m).eigenvalues is np.linalg.eigh(m)[0]
+    assert np.linalg.slogdet(expr.leaf("m")).logabsdet is np.linalg.slogdet(expr.leaf("m"))[1]
+    assert expr.evaluate(np.unique_counts(expr.leaf("m")).counts, m=np.array([1, 1, 2])).tolist() == [2, 1]
+    with pytest.raises(AttributeError):
+        np.linalg.eigh(m).nothing  # noqa: B018
+
+
+def test_python_numbers_lack_methods():
+    with pytest.raises(AttributeError, match="'complex' object has no attribute 'conj'"):
+        expr.literal(1j).conj()
+
+
+def test_sizes():
+    assert (X.size, X.nbytes, Y.itemsize) == (12, 96, 4)
+    assert expr.evaluate(N.sum() / N.size, n=np.arange(3)) == 1.0
+
+
+def test_no_value_is_an_object():
+    for value in (None, object(), {}, np.sqrt, {1}):
+        with pytest.raises(TypeError, match="no value of an expression"):
+            expr.literal(value)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"), [(-3, ValueError), ((2, -1), ValueError), (2.5, TypeError), ((2.5,), TypeError)]
+)
+def test_shapes_of_leaves(given, error):
+    assert expr.leaf("x", shape=3).shape == expr.leaf("x", shape=(np.int64(3),)).shape == (3,)
+    with pytest.raises(error):
+        expr.leaf("x", shape=given)
+    with pytest.raises(ValueError, match="negative"):
+        expr.leaf("x", ndim=-1)
 
 
 def test_a_literal_does_not_change_with_the_array_that_it_was_made_of():
@@ -78,7 +134,13 @@ def test_a_literal_does_not_change_with_the_array_that_it_was_made_of():
         (lambda x, y, n: n[:2], "i8[?]"),
         (lambda x, y, n: n / 2, "f8[?]"),
         (lambda x, y, n: y[n], "f4[?]"),
-        (lambda x, y, n: y[y > 0], "f4[...]"),
+        (lambda x, y, n: y[y > 0], "f4[?]"),
+        (lambda x, y, n: np.unique(x), "f8[?]"),
+        (lambda x, y, n: np.inner(x, x), "f8[?,?]"),
+        (lambda x, y, n: np.nonzero(x)[1], "i8[?]"),
+        (lambda x, y, n: np.nanmean(x), "f8[]"),
+        (lambda x, y, n: x.argsort(), "i8[?,?]"),
+        (lambda x, y, n: np.roots(y), "?[?]"),
         (lambda x, y, n: expr.leaf("q") + y, "?[...]"),
         (lambda x, y, n: expr.leaf("q", ndim=1) > y, "b1[3]"),
     ],
@@ -111,6 +173,14 @@ def test_types_are_inferred_as_far_as_the_leaves_say(build, reference):
         lambda x, y: np.linalg.norm(x, axis=2),
         lambda x, y: np.linalg.tensorsolve(x, y),
         lambda x, y: np.linalg.tensorinv(x),
+        lambda x, y: x[1.5],
+        lambda x, y: x["a"],
+        lambda x, y: np.isclose(x, x.T),
+        lambda x, y: np.inner(x, x.T),
+        lambda x, y: np.nanmean(x, axis=2),
+        lambda x, y: np.repeat(x, [1, 2], axis=0),
+        lambda x, y: np.digitize(x, x),
+        lambda x, y: np.choose(x, y),
     ],
 )
 def test_what_cannot_fit_raises_numpys_error_at_the_line_that_builds_it(build):
