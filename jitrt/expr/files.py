@@ -23,7 +23,7 @@ from .missing import Optional
 from .program import Program, compile, example, function_of
 from .serial import from_json, to_json
 
-_VERSION = 1
+_VERSION = 2
 
 
 def save(program: Program, path: str | os.PathLike[str], *calls: Sequence[Any]) -> None:
@@ -61,7 +61,7 @@ def save(program: Program, path: str | os.PathLike[str], *calls: Sequence[Any]) 
         files |= _code(program, args)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         outputs = _described(program.outputs)
-        side = {key: to_json(e) for key, e in program.side_outputs.items()}
+        side = _described(program.side_outputs)
         head = {"version": _VERSION, "fingerprint": fingerprint(), "outputs": outputs, "side_outputs": side}
         archive.writestr("program.json", json.dumps(head))
         for name, data in files.items():
@@ -99,8 +99,7 @@ def load(path: str | os.PathLike[str]) -> Program:
             own = Path(name).name
             if name == f"code/{own}" and cachefiles.is_name(own) and not cachefiles.exists(own):
                 cachefiles.write(own, data)
-    side = {key: from_json(text) for key, text in head["side_outputs"].items()}
-    outputs = _restored(head["outputs"])
+    outputs, side = _restored(head["outputs"]), _restored(head["side_outputs"])
     programs.note_call(function_of(outputs))  # so that nobody gets the compiler ready
     return compile(outputs, side)
 

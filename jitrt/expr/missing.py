@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from .missingfolds import FOLDS, count
+from ..base.frozen import frozen
+from .missingfolds import FOLDS, count, kept
 from .tree import Expression, leaf, literal
+from .tree import name as named
 
 SUFFIX = "_present"
+# NumPy's functions of optional values beside ufuncs and folds: of elements, of what moves them, of several joined.
+_ELEMENTWISE = frozenset("clip round around real imag nan_to_num isclose angle sinc isreal iscomplex".split())
+_MOVING = frozenset(
+    """reshape transpose ravel flatten squeeze swapaxes moveaxis expand_dims broadcast_to flip roll tile repeat take
+    diagonal atleast_1d atleast_2d""".split()
+)
+_JOINING = frozenset("concatenate concat stack vstack hstack dstack column_stack".split())
 _FILLING = 1  # what stands for missing elements: few operations warn of it
+
+
+@frozen
+class OptionalType:
+    """The type of a leaf that may be missing; made by `optional`."""
+
+    dtype: np.dtype
+
+    def leaf(self, name: str, ndim: int | None, shape: Any) -> Optional:
+        """The leaf of that type."""
+        return optional_leaf(name, self.dtype, ndim, shape)
 
 
 class Optional(NDArrayOperatorsMixin):
@@ -21,8 +41,9 @@ class Optional(NDArrayOperatorsMixin):
 
     Operators and ufuncs give an optional value, whose elements are there where those of all operands are. Folds
     (``x.sum(axis=0)``, ``np.mean(x)``) are those of what is there, and missing where nothing is; ``x.count()`` says how
-    much is there. Evaluated by `evaluate` or `Program.run` it is a `numpy.ma.MaskedArray`, or a number, which is None
-    if it is missing. Calls of a program give the pair of the value and its presence.
+    much is there. Indices, and what moves or joins elements, take presence along; `numpy.where` chooses it. Evaluated
+    by `evaluate` or `Program.run` it is a `numpy.ma.MaskedArray`, or a number, which is None if it is missing. Calls of
+    a program give the pair of the value and its presence.
 
     Attributes
     ----------
@@ -39,6 +60,45 @@ class Optional(NDArrayOperatorsMixin):
             raise TypeError(f"{ufunc.__name__}.{method} of an optional value: coalesce it first")
         values = [v.value if isinstance(v, Optional) else v for v in inputs]
         return Optional(ufunc(*values, **kwargs), _all([v.present for v in inputs if isinstance(v, Optional)]))
+
+    def __array_function__(self, func: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        name = func.__name__
+        if func is np.where and len(args) == 3:
+            return _where(*args)
+        if name in FOLDS:
+            return getattr(args[0], name)(*args[1:], **kwargs)
+        if name in _ELEMENTWISE:
+            values = [v.value if isinstance(v, Optional) else v for v in args]
+            return Optional(func(*values, **kwargs), _all([v.present for v in args if isinstance(v, Optional)]))
+        if name in _MOVING:
+            moved, *rest = args
+            return Optional(func(moved.value, *rest, **kwargs), func(kept(moved), *rest, **kwargs))
+        if name in _JOINING:
+            joined, *rest = args
+            parts = [v if isinstance(v, Optional) else Optional(v, True) for v in joined]
+            values, there = [v.value for v in parts], [kept(v) for v in parts]
+            return Optional(func(values, *rest, **kwargs), func(there, *rest, **kwargs))
+        raise TypeError(f"{name} of an optional value: coalesce it first")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError("an optional value is no array before it is evaluated: expr.evaluate does that")
+
+    def __bool__(self) -> bool:
+        raise TypeError("an optional value has no truth value before it is evaluated")
+
+    def __getitem__(self, index: Any) -> Optional:
+        return Optional(self.value[index], kept(self)[index])
+
+    def __iter__(self) -> Iterator[Optional]:
+        return (self[k] for k in range(len(self.value)))
+
+    def named(self, name: str) -> Optional:
+        """This value under a name, and its presence under ``name_present``."""
+        return Optional(named(self.value, name), named(self.present, f"{name}{SUFFIX}"))
+
+    def astype(self, *args: Any, **kwargs: Any) -> Optional:
+        """This value in another dtype; parameters are those of `numpy.ndarray.astype`."""
+        return Optional(self.value.astype(*args, **kwargs), self.present)
 
     def count(self, axis: Any = None, keepdims: bool = False) -> Any:
         """How many elements are there.
@@ -58,6 +118,12 @@ class Optional(NDArrayOperatorsMixin):
         fold = FOLDS.get(name)
         if fold is not None:
             return partial(_folded, fold, self)
+        if name == "T":
+            return np.transpose(self)
+        if name in _MOVING and hasattr(np.ndarray, name):
+            return lambda *args, **kwargs: Optional(
+                getattr(self.value, name)(*args, **kwargs), getattr(kept(self), name)(*args, **kwargs)
+            )
         raise AttributeError(f"an optional value has no {name!r}: coalesce it first")
 
     def __repr__(self) -> str:
@@ -69,6 +135,14 @@ def _folded(fold: Any, x: Optional, axis: Any = None, dtype: Any = None, out: An
         raise TypeError("a fold of an optional value is an expression, and takes no out")
     typed = {} if dtype is None else {"dtype": dtype}
     return Optional(*fold(x, axis, **typed, **options))
+
+
+def _where(condition: Any, x: Any, y: Any) -> Optional:
+    """``np.where`` of which something is optional."""
+    parts = [v if isinstance(v, Optional) else Optional(v, True) for v in (condition, x, y)]
+    chosen = parts[0].value
+    there = np.where(chosen, parts[1].present, parts[2].present)
+    return Optional(np.where(chosen, parts[1].value, parts[2].value), _both(literal(there), parts[0].present))
 
 
 def _all(conditions: Sequence[Expression]) -> Expression:
@@ -87,18 +161,19 @@ def _chosen(condition: Expression, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)[()]
 
 
-def optional(value: Any, present: Any = True) -> Optional:
+def optional(value: Any, present: Any = True) -> Any:
     """`value`, as far as it is `present`.
 
     Parameters
     ----------
-    value : Expression, array or number
+    value : Expression, array, number, or dtype
     present : Expression, array of bool or bool, optional
         By default all of it is there.
 
     Returns
     -------
     Optional
+        For a dtype, what `leaf` takes in its place: ``leaf("x", optional("f8"))`` is ``optional_leaf("x", "f8")``.
 
     Examples
     --------
@@ -111,6 +186,8 @@ def optional(value: Any, present: Any = True) -> Optional:
                  mask=[False,  True],
            fill_value=1e+20)
     """
+    if isinstance(value, (type, str, np.dtype)):
+        return OptionalType(np.dtype(value))
     return value if isinstance(value, Optional) and present is True else where_present(present, value)
 
 
@@ -134,7 +211,8 @@ def optional_leaf(name: str, dtype: Any = None, ndim: int | None = None, shape: 
     >>> expr.evaluate(total, x=None)
     np.float64(0.0)
     """
-    return Optional(leaf(name, dtype, ndim, shape), leaf(f"{name}{SUFFIX}", bool))
+    value = leaf(name, dtype, ndim, shape)
+    return Optional(value, leaf(f"{name}{SUFFIX}", bool, ndim=0 if value.ndim == 0 else None))
 
 
 def present(x: Any) -> Expression:

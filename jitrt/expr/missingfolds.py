@@ -13,22 +13,22 @@ Folded = tuple[Any, Any]
 """What an optional value is made of."""
 
 
-def _kept(x: Any) -> Any:
+def kept(x: Any) -> Any:
     """Which elements are there, one by one."""
     return np.logical_and(np.ones_like(x.value, dtype=bool), x.present)
 
 
 def _filled(x: Any, filling: Any) -> Any:
-    return np.where(_kept(x), x.value, filling)
+    return np.where(kept(x), x.value, filling)
 
 
 def _any(x: Any, axis: Any, options: dict[str, Any]) -> Any:
-    return np.any(_kept(x), axis=axis, **options)
+    return np.any(kept(x), axis=axis, **options)
 
 
 def count(x: Any, axis: Any = None, **options: Any) -> Any:
     """How many elements are there."""
-    return np.sum(_kept(x), axis=axis, **options)
+    return np.sum(kept(x), axis=axis, **options)
 
 
 def simple(function: Any, filling: Any) -> Any:
@@ -55,9 +55,9 @@ def running(function: Any, filling: Any) -> Any:
     """A running fold, which leaves out what is missing."""
 
     def fold(x: Any, axis: Any = None, dtype: Any = None) -> Folded:
-        kept = _kept(x)
+        there = kept(x)
         typed = {} if dtype is None else {"dtype": dtype}
-        return function(_filled(x, filling), axis=axis, **typed), np.ravel(kept) if axis is None else kept
+        return function(_filled(x, filling), axis=axis, **typed), np.ravel(there) if axis is None else there
 
     return fold
 
@@ -75,7 +75,7 @@ def variance(x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, **optio
     """The variance of the elements that are there; missing where there are no more than `ddof`."""
     own = options | {"keepdims": True}
     centred = np.abs(x.value - mean(x, axis, dtype, **own)[0])
-    squares = np.where(_kept(x), centred * centred, 0)
+    squares = np.where(kept(x), centred * centred, 0)
     freedom = count(x, axis, **options) - ddof
     return np.sum(squares, axis=axis, **options) / np.maximum(freedom, 1), freedom > 0
 

@@ -15,7 +15,7 @@ from ..call.site import ServedFunction
 from . import rows
 from .calls import NAMED, filled
 from .inputs import Loader, load
-from .missing import Optional, listed, with_masks
+from .missing import SUFFIX, Optional, listed, with_masks
 from .text import descriptor, source
 from .transform import expanded_all
 from .tree import Expression, literal, nodes_of
@@ -100,7 +100,7 @@ class Program(ServedFunction):
         if self._listener is None:
             return with_masks(self.outputs, self(*values))
         result, side = self.with_side_outputs(*values)
-        self._listener(side)
+        self._listener(with_masks(self.side_outputs, side))
         return with_masks(self.outputs, result)
 
     def with_side_outputs(self, /, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -228,7 +228,7 @@ class _Listening(Program):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         result, side = self.with_side_outputs(*args, **kwargs)
         assert self._listener is not None
-        self._listener(side)
+        self._listener(with_masks(self.side_outputs, side))
         return result
 
     def run(self, given: Any = None, /, **inputs: Any) -> Any:
@@ -276,14 +276,14 @@ def compile(
     outputs = {key: _output(value) for key, value in e.items()} if isinstance(e, Mapping) else _output(e)
     nodes = nodes_of(listed(outputs))
     if isinstance(side_outputs, Mapping):
-        side = {key: literal(value) for key, value in side_outputs.items()}
+        side = {key: _output(value) for key, value in side_outputs.items()}
     else:
         named = {n.name: n for n in nodes if n.operation is NAMED}
         absent = [key for key in side_outputs if key not in named]
         if absent:
             raise ValueError(f"no value in the expression is called {absent[0]!r}")
         side = {key: named[key] for key in side_outputs}
-    open_ = [p.name for root in (*listed(outputs), *side.values()) for p in root.placeholders]
+    open_ = [p.name for root in (*listed(outputs), *listed(side)) for p in root.placeholders]
     if open_:
         raise ValueError(f"the placeholder {open_[0]!r} has no value: substitute one")
     return (Program if listener is None else _Listening)(outputs, side, loader, listener)
@@ -335,6 +335,8 @@ def example(e: Expression) -> Any:
         If it is open.
     """
     dtype, shape = e.dtype, e.shape
+    if dtype == np.bool_ and shape is None and str(e.name).endswith(SUFFIX):
+        return np.True_
     if dtype is None or shape is None or None in shape:
         raise ValueError(f"the type of the leaf {e.name!r} is open")
     made = np.zeros(tuple(n or 0 for n in shape), dtype)  # contiguous, and no memory before it is touched
@@ -358,7 +360,7 @@ def _function(
     outputs: Any, side: Mapping[str, Expression], inputs: Sequence[str] | None = None
 ) -> tuple[Callable[..., Any], tuple[str, ...], str]:
     """A Python function that computes expressions, the names of its parameters, and its text."""
-    roots = [*listed(outputs), *side.values()]
+    roots = [*listed(outputs), *listed(side)]
     lowered = expanded_all(roots)
     numbers = itertools.count()
     for node in nodes_of(list(lowered.values())):
@@ -373,8 +375,7 @@ def _function(
 
     returned = put_together(outputs)
     if side:
-        sides = ", ".join(f"{_key(key)}: {{o{next(numbers)}}}" for key in side)
-        returned = f"{returned}, {{{{{sides}}}}}"
+        returned = f"{returned}, {put_together(side)}"
     text, namespace, names = source([lowered[r] for r in roots], inputs, returned, _conversions)
     file = f"<expression {next(_numbers)}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file

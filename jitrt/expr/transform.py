@@ -11,6 +11,7 @@ import numpy as np
 
 from ..frontend.python.externals import is_external
 from .calls import LITERAL, PLACEHOLDER, Operation, filled, is_source, register
+from .missing import listed, mapped
 from .tree import Expression, literal, nodes_of, placeholder
 
 Rule = Callable[[Expression], Expression | None]
@@ -42,19 +43,20 @@ def _with_operands(node: Expression, operands: tuple[Expression, ...]) -> Expres
     return node.operation(*args, **kwargs)
 
 
-def substitute(e: Expression, replacements: Mapping[Any, Any]) -> Expression:
+def substitute(e: Any, replacements: Mapping[Any, Any]) -> Any:
     """`e` with other expressions in the place of some.
 
     Parameters
     ----------
-    e : Expression
+    e : Expression, Optional, or dict of str to these
     replacements : mapping
         From leaves, placeholders, other nodes, or the names of leaves, placeholders and named values, to expressions or
         values. All are replaced at once.
 
     Returns
     -------
-    Expression
+    Expression, Optional, or dict
+        As `e` is.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def substitute(e: Expression, replacements: Mapping[Any, Any]) -> Expression:
     >>> expr.substitute(x - y, {"x": y, y: x}).equals(y - x)
     True
     """
-    nodes = nodes_of([e])
+    nodes = nodes_of(listed(e))
     names = {n.name for n in nodes if n.name is not None}
     absent = [key for key in replacements if isinstance(key, str) and key not in names]
     if absent:
@@ -81,7 +83,7 @@ def substitute(e: Expression, replacements: Mapping[Any, Any]) -> Expression:
             operands = tuple([done[o] for o in node.operands])
             found = _with_operands(node, operands)
         done[node] = found
-    return done[e]
+    return mapped(e, done.__getitem__)
 
 
 def transform(e: Expression, rules: Rule | Iterable[Rule]) -> Expression:

@@ -266,7 +266,7 @@ def leaf(
         A Python identifier.
     dtype : dtype-like, optional
         What it is given is converted to it, as far as NumPy's ``same_kind`` rule lets it. By default any is taken, and
-        Python numbers are weak as in NumPy.
+        Python numbers are weak as in NumPy. ``expr.optional(dtype)`` makes a leaf that may be missing.
     ndim : int, optional
         The rank; by default open.
     shape : int, or sequence of int or None, optional
@@ -296,7 +296,8 @@ def leaf(
         ...
     ValueError: operands could not be broadcast together with shapes (8,3) (5,)...
     """
-    return _source(LEAF, name, dtype, ndim, shape)
+    own = getattr(dtype, "leaf", None)
+    return _source(LEAF, name, dtype, ndim, shape) if own is None else own(name, ndim, shape)
 
 
 def placeholder(
@@ -388,7 +389,7 @@ def name(e: Any, name: str) -> Expression:
 
     Parameters
     ----------
-    e : Expression
+    e : Expression or Optional
     name : str
 
     Returns
@@ -404,7 +405,8 @@ def name(e: Any, name: str) -> Expression:
         square = np.multiply(x, x)
         return np.add(square, 1)
     """
-    return applied(NAMED, (literal(e), str(name)), {})
+    own = None if isinstance(e, Expression) else getattr(e, "named", None)
+    return applied(NAMED, (literal(e), str(name)), {}) if own is None else own(str(name))
 
 
 def applied(operation: Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> Expression:

@@ -87,8 +87,8 @@ def test_columns_of_pandas(dtype):
 
 
 def test_what_they_have_not():
-    with pytest.raises(AttributeError, match="no 'ravel': coalesce it first"):
-        expr.optional_leaf("x").ravel()
+    with pytest.raises(AttributeError, match="no 'sort': coalesce it first"):
+        expr.optional_leaf("x").sort()
 
 
 FOLDS = ["sum", "prod", "min", "max", "mean", "var", "std", "any", "all"]
@@ -144,3 +144,58 @@ def test_nothing_that_is_missing_is_reported():
         assert got.tolist() == [0.25, 0.5]
         extreme = expr.evaluate(np.log(x).min(), x=np.ma.masked_array([0.0, np.e], [True, False]))
         assert extreme == 1.0
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x, np: x[1:],
+        lambda x, np: x[0],
+        lambda x, np: x.T + 1,
+        lambda x, np: np.transpose(x),
+        lambda x, np: x.reshape(-1, 1) * x.reshape(1, -1),
+        lambda x, np: np.ravel(x),
+        lambda x, np: x.astype("f4"),
+        lambda x, np: np.clip(x, 1, 2),
+        lambda x, np: np.round(x / 3, 1),
+        lambda x, np: np.where(x > 1.5, x, 0.0),
+        lambda x, np: np.where(x > 1.5, 1.0, x),
+        lambda x, np: np.concatenate([x, x * 2]),
+        lambda x, np: np.stack([x, -x], axis=1),
+        lambda x, np: np.expand_dims(x, 0).sum(axis=1),
+    ],
+)
+@pytest.mark.parametrize("mask", [[0, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]])
+def test_what_moves_joins_and_chooses_takes_presence_along(build, mask):
+    given = np.ma.masked_array([3.0, 1.0, 2.0, 1.25], mask)
+    wanted = build(given, np.ma if hasattr(np.ma, "stack") else np)
+    found = expr.evaluate(build(expr.optional_leaf("x"), np), x=given)
+    if wanted is np.ma.masked or found is None:
+        assert wanted is np.ma.masked and found is None
+        return
+    np.testing.assert_array_equal(np.ma.getmaskarray(np.ma.asarray(found)), np.ma.getmaskarray(np.ma.asarray(wanted)))
+    np.testing.assert_allclose(np.ma.filled(found, -1), np.ma.filled(wanted, -1), rtol=1e-6)
+
+
+def test_what_would_lose_presence_is_refused():
+    x = expr.optional_leaf("x")
+    for build in (np.median, np.sort, np.asarray, bool, np.fft.fft, lambda x: np.modf(x)):
+        with pytest.raises(TypeError):
+            build(x)
+
+
+def test_optional_values_have_names_types_and_side_outputs(tmp_path):
+    x = expr.leaf("x", expr.optional("f8"), ndim=0)
+    assert x.value.dtype == np.float64 and x.present.ndim == 0
+    assert "o_present" not in expr.compile(x + 1).describe() and "x_present: b1[]" in expr.compile(x + 1).describe()
+    half = expr.name(x / 2, "half")
+    program = expr.compile(half + 1, ["half", "half_present"])
+    assert program.with_side_outputs(3.0, True) == ((2.5, True), {"half": 1.5, "half_present": True})
+    heard = []
+    listening = expr.compile({"y": half + 1}, {"half": half}, listener=heard.append)
+    assert listening.run(x=3.0) == {"y": 2.5} and listening.run(x=None) == {"y": None}
+    assert heard == [{"half": 1.5}, {"half": None}]
+    given = expr.substitute(half, {"x": 4.0, "x_present": True})
+    assert expr.evaluate(given) == 2.0
+    expr.save(expr.compile(half, {"more": half * 3}), tmp_path / "program")
+    assert expr.load(tmp_path / "program").with_side_outputs(2.0, True) == ((1.0, True), {"more": (3.0, True)})

@@ -202,3 +202,15 @@ def test_they_are_pickled():
     for _ in range(3):
         np.testing.assert_array_equal(compiled(x), np.sqrt(x * (2.0 + x)))
     assert not compiled.explain(x).plain_reason
+
+
+def test_declarations_that_cannot_be_are_refused_at_once():
+    with pytest.raises(TypeError, match="no function"):
+        jitrt.pure(3)
+    with pytest.raises(ValueError, match="no parameter 'y'"):
+        jitrt.pure(lambda x: x, writes=["y"])
+    with pytest.raises(TypeError, match=r"jitrt\.operation"):
+        jitrt.register_rule(np.add, exact="it is no operation of the user's")
+    for kind, compiler in ((3, len), (int, None)):
+        with pytest.raises(TypeError, match="a class"):
+            jitrt.register_compiler(kind, compiler)

@@ -70,6 +70,13 @@ def pure(function: F, writes: Collection[str | int] = (), aliases: Collection[st
     callable
         `function` itself.
 
+    Raises
+    ------
+    TypeError
+        If it is no function.
+    ValueError
+        If it has no such parameters.
+
     Notes
     -----
     A call of it is a step of the compiled program. What stands around it is compiled. It is called once more when the
@@ -90,6 +97,17 @@ def pure(function: F, writes: Collection[str | int] = (), aliases: Collection[st
     >>> f(np.arange(3.0))
     array([2., 5., 8.])
     """
+    if not callable(function):
+        raise TypeError(f"a {type(function).__name__} is no function to vouch for")
+    names = [name for name in (*writes, *aliases) if isinstance(name, str)]
+    try:
+        parameters = inspect.signature(function).parameters if names else {}
+    except ValueError:  # nobody knows them
+        names, parameters = [], {}
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        for name in names:
+            if name not in parameters:
+                raise ValueError(f"the function has no parameter {name!r}")
     _vouched[id(function)] = Vouched(function, tuple(writes), tuple(aliases))
     return function
 

@@ -172,6 +172,11 @@ def register_rule(of: Operation, exact: str) -> Callable[[Rewrite], Rewrite]:
     callable
         The decorator.
 
+    Raises
+    ------
+    TypeError
+        If it is another function.
+
     Examples
     --------
     >>> import numpy as np
@@ -185,6 +190,9 @@ def register_rule(of: Operation, exact: str) -> Callable[[Rewrite], Rewrite]:
     >>> f(np.array([-1.0, 2.0]))
     array([1., 2.])
     """
+
+    if not isinstance(of, Operation):
+        raise TypeError(f"{of!r} is no operation that jitrt.operation has made")
 
     def register(function: Rewrite) -> Rewrite:
         name = function.__name__
@@ -206,6 +214,11 @@ def register_compiler(kind: type, compiler: Callable[[Any], Operation | None]) -
         asked once for each. Calls with arrays of other types than those of the operation's loops, and with numbers of
         Python's alone, stay calls of the callable.
 
+    Raises
+    ------
+    TypeError
+        If `kind` is no class, or `compiler` no function.
+
     Examples
     --------
     >>> import numpy as np
@@ -225,6 +238,8 @@ def register_compiler(kind: type, compiler: Callable[[Any], Operation | None]) -
     >>> f(np.array([2.0, 8.0]))
     array([2., 4.])
     """
+    if not isinstance(kind, type) or not callable(compiler):
+        raise TypeError("a compiler is a function, for objects of a class")
     _compilers[kind] = compiler
 
 
