@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -58,57 +59,38 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     return found
 
 
-_functions: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
-"""The functions that texts are, of values of these names."""
-_of_columns: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
-"""The same of columns."""
-
-
-def _prepare(names: Sequence[str], then: str, otherwise: str) -> None:
-    for text in (then, otherwise):
-        key = text, tuple(names)
-        if key not in _functions:
-            _functions[key] = _placed(_parsed(text), names)
-
-
-def _prepare_columns(names: Sequence[str], then: str, otherwise: str) -> None:
-    _prepare(names, then, otherwise)
-    for text in (then, otherwise):
-        key = text, tuple(names)
-        if key not in _of_columns:
-            _of_columns[key] = _placed(of_columns(_parsed(text)), names)
-
-
 def _parsed(text: str) -> Expression:
     body = parse(text)
     assert isinstance(body, Expression)
     return body
 
 
-def _placed(body: Expression, names: Sequence[str]) -> Callable[..., Any]:
-    function, places = function_of(body), [names.index(str(n.name)) for n in body.leaves]
-    return lambda *values: function(*[values[k] for k in places])
+@cache
+def _chooser(names: tuple[str, ...], then: str, otherwise: str) -> Callable[..., Any]:
+    """The function of a condition and of values of these names that computes one of two texts."""
+    first, second = (function_of(_parsed(text), names) for text in (then, otherwise))
+    return lambda condition, *values: loops.cond(condition, first, second, *values)
 
 
-def _choose(condition: Any, *values: Any, names: Sequence[str], then: str, otherwise: str) -> Any:
-    key = tuple(names)
-    return loops.cond(condition, _functions[then, key], _functions[otherwise, key], *values)
+@cache
+def _chooser_of_rows(names: tuple[str, ...], then: str, otherwise: str) -> Callable[..., Any]:
+    """The same of columns: the one for the rows that it is chosen for, and the other for the others."""
+    first, second = (function_of(of_columns(_parsed(text)), names) for text in (then, otherwise))
 
+    def choose(condition: Any, *values: Any) -> Any:
+        if np.ndim(condition) == 0:
+            return loops.cond(condition, first, second, *values)
+        chosen = condition != 0
+        given = [
+            function(*[v if np.ndim(v) == 0 else v[rows] for v in values])
+            for function, rows in ((first, chosen), (second, ~chosen))
+        ]
+        found = np.empty(len(chosen), np.result_type(*given))
+        found[chosen] = given[0]
+        found[~chosen] = given[1]
+        return found
 
-def _choose_rows(condition: Any, *values: Any, names: Sequence[str], then: str, otherwise: str) -> Any:
-    """The one for the rows that it is chosen for, and the other for the others."""
-    key = tuple(names)
-    if np.ndim(condition) == 0:
-        return loops.cond(condition, _of_columns[then, key], _of_columns[otherwise, key], *values)
-    chosen = condition != 0
-    given = [
-        function(*[v if np.ndim(v) == 0 else v[rows] for v in values])
-        for function, rows in ((_of_columns[then, key], chosen), (_of_columns[otherwise, key], ~chosen))
-    ]
-    found = np.empty(len(chosen), np.result_type(*given))
-    found[chosen] = given[0]
-    found[~chosen] = given[1]
-    return found
+    return choose
 
 
 def _of_rows(node: Expression) -> Expression | None:
@@ -117,5 +99,9 @@ def _of_rows(node: Expression) -> Expression | None:
     return Expression(_ROWS, node.operands, node.template) if is_of_elements else None
 
 
-_ROWS = register(Operation("cond_of_rows", _choose_rows, prepare=_prepare_columns))
-_COND = register(Operation("cond", _choose, prepare=_prepare, columns=_of_rows))
+def _choice(name: str, special: Callable[..., Any], columns: Any = None) -> Operation:
+    return register(Operation(name, lambda *args, **given: special(**given)(*args), special=special, columns=columns))
+
+
+_ROWS = _choice("cond_of_rows", _chooser_of_rows)
+_COND = _choice("cond", _chooser, _of_rows)

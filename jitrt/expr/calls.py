@@ -42,8 +42,8 @@ class Operation:
     body : Expression, optional
         Of operators that are made of expressions, the expression of `parameters`.
     parameters : tuple of str
-    prepare : callable, optional
-        Takes the keyword arguments of a call before that is compiled.
+    special : callable, optional
+        From the keyword arguments of a call to the function of its operands, which is compiled in place of `apply`.
     columns : callable, optional
         Of operations on scalars that are not elementwise: from a call of one to that which computes each row of
         columns, or to None.
@@ -53,7 +53,7 @@ class Operation:
     apply: Callable[..., Any] | None = None
     body: Expression | None = None
     parameters: tuple[str, ...] = ()
-    prepare: Callable[..., None] | None = None
+    special: Callable[..., Callable[..., Any]] | None = None
     columns: Callable[[Expression], Expression | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -73,8 +73,6 @@ class Operation:
     def compute(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """What it gives for these arguments."""
         assert self.apply is not None
-        if self.prepare is not None:
-            self.prepare(**kwargs)
         return self.apply(*args, **kwargs)
 
     def __repr__(self) -> str:

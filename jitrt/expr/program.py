@@ -13,7 +13,7 @@ import numpy as np
 
 from ..call.site import ServedFunction
 from . import rows
-from .calls import NAMED, filled
+from .calls import NAMED
 from .inputs import Loader, load
 from .missing import SUFFIX, Optional, listed, with_masks
 from .text import descriptor, source
@@ -351,9 +351,9 @@ def _output(value: Any) -> Any:
     return value if isinstance(value, Optional) else literal(value)
 
 
-def function_of(outputs: Any) -> Callable[..., Any]:
-    """The Python function that computes outputs."""
-    return _function(outputs, {})[0]
+def function_of(outputs: Any, inputs: Sequence[str] | None = None) -> Callable[..., Any]:
+    """The Python function that computes outputs, of `inputs`; by default of the leaves as they are met."""
+    return _function(outputs, {}, inputs)[0]
 
 
 def _function(
@@ -363,9 +363,6 @@ def _function(
     roots = [*listed(outputs), *listed(side)]
     lowered = expanded_all(roots)
     numbers = itertools.count()
-    for node in nodes_of(list(lowered.values())):
-        if node.operation.prepare is not None:
-            node.operation.prepare(**filled(node.template, node.operands)[1])
 
     def put_together(value: Any) -> str:
         if isinstance(value, dict):

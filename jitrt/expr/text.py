@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Nested, Operand, Operation, operation_of, static_value
+from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Nested, Operand, filled, operation_of, static_value
 from .tree import Expression, nodes_of
 from .types import dtype_text
 
@@ -39,7 +39,7 @@ class Writer:
     literal : callable
         The text of a literal.
     call : callable
-        The text by which an operation is called.
+        The text by which the operation of an expression is called.
     static : callable
         The text of an argument that is no operand.
     for_people : bool
@@ -50,7 +50,7 @@ class Writer:
         self,
         roots: Sequence[Expression],
         literal: Callable[[Any], str],
-        call: Callable[[Operation], str],
+        call: Callable[[Expression], str],
         static: Callable[[Any], str],
         for_people: bool = True,
     ):
@@ -118,10 +118,11 @@ class Writer:
             parts = index.parts if isinstance(index, Nested) and index.kind == "tuple" and index.parts else None
             inside = [self.subscript(p, names) for p in ((index,) if parts is None else parts)]
             return f"{_atom(args[0])}[{', '.join(inside)}{',' if parts is not None and len(parts) == 1 else ''}]"
-        args += [f"{key}={self.part(p, names)}" for key, p in node.template.kwargs]
+        if self._for_people or node.operation.special is None:
+            args += [f"{key}={self.part(p, names)}" for key, p in node.template.kwargs]
         if node.operation.name.startswith("."):
             return f"{_atom(args[0])}{node.operation.name}({', '.join(args[1:])})"
-        return f"{self._call(node.operation)}({', '.join(args)})"
+        return f"{self._call(node)}({', '.join(args)})"
 
     def subscript(self, part: Any, names: Sequence[str]) -> str:
         """An index as it stands between brackets."""
@@ -162,7 +163,8 @@ def to_text(e: Expression) -> str:
     return f"def expression({', '.join(given)}):\n{lines}    return {writer.names[e]}"
 
 
-def _called(operation: Operation) -> str:
+def _called(node: Expression) -> str:
+    operation = node.operation
     if operation.name.startswith(("np.", "scipy.")):
         return operation.name
     return "name" if operation is NAMED else f"op[{operation.name!r}]"
@@ -301,7 +303,10 @@ def source(
             return repr(value)
         return held("c", value)
 
-    def called(operation: Operation) -> str:
+    def called(node: Expression) -> str:
+        operation = node.operation
+        if operation.special is not None:
+            return held("f", operation.special(**filled(node.template, node.operands)[1]))
         return operation.name if operation.name.startswith("np.") else held("f", operation.apply)
 
     def static(value: Any) -> str:

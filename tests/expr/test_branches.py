@@ -53,6 +53,13 @@ def test_programs_in_files(tmp_path):
     np.testing.assert_allclose(program.run(c=-1.0, k=0.5, x=VALUES), expected(-1.0, 0.5, VALUES), rtol=1e-14)
 
 
+def test_programs_hold_the_functions_that_they_choose_between():
+    program = expr.compile(nested())
+    assert "def expression(" not in program.source.partition("\n")[2]  # no text that each call would look up
+    program.run(c=1.0, k=1.0, x=VALUES)
+    assert all(callable(c.value) for c in program._specialisations.current_captures().values)
+
+
 def test_the_other_one_is_not_computed():
     x, c = expr.leaf("x"), expr.leaf("c")
     e = expr.cond(c > 0, lambda v: np.log(v), lambda v: v * 0.5, x)
