@@ -105,9 +105,14 @@ class Domain:
     def shape(self) -> tuple[int, ...]:
         return tuple(a.extent for a in self.array_axes)
 
+    def _axis(self, position: int) -> Axis:
+        if not 0 <= position < len(self.axes):
+            raise ValueError(f"there is no loop axis {position}: there are {len(self.axes)}")
+        return self.axes[position]
+
     def split(self, position: int, factor: int) -> Domain:
         """Run over the loop axis at `position` in blocks of `factor`."""
-        source = self.axes[position]
+        source = self._axis(position)
         if factor < 1:
             raise ValueError(f"an axis is split by a factor of at least 1, not {factor}")
         outer, inner = Axis(math.ceil(source.extent / factor), source.kind), Axis(factor, source.kind)
@@ -116,7 +121,7 @@ class Domain:
 
     def merge(self, position: int) -> Domain:
         """Run over the loop axes at `position` and behind it as one."""
-        outer, inner = self.axes[position], self.axes[position + 1]
+        outer, inner = self._axis(position), self._axis(position + 1)
         if outer.is_reduction != inner.is_reduction:
             raise ValueError("a reduction axis and an iteration axis cannot be merged")
         kind = inner.kind if outer.is_broadcast else outer.kind

@@ -27,6 +27,28 @@ def test_the_roots_of_a_quadratic_equation_are_missing_where_there_are_none():
     assert program.plain_reason == ""
 
 
+def test_the_roots_are_described_with_folded_literals_and_jumps():
+    d = B * B - (expr.literal(2.0) + 2.0) * A * C
+    given = A, B, np.sqrt(d)
+
+    def root(sign):
+        chosen = expr.cond(d >= 0, lambda a, b, s: (-b + sign * s) / 2.0 / a, lambda a, b, s: 0.0 * b, *given)
+        return expr.optional(chosen, d >= 0)
+
+    program = expr.compile({"first": root(1.0), "second": root(-1.0)})
+    text = program.describe()
+    init, operations = text.partition("Init operations:")[2].split("Eval operations")
+    assert "= 4.0" in init and "= 2.0" not in init  # 2.0 + 2.0 is folded
+    jumps = [line.strip().split(": ")[1].split(" <")[0] for line in operations.splitlines() if "jump to" in line]
+    assert jumps == ["jump to 4 unless", "jump to 5", "jump to 9 unless", "jump to 10"]
+    assert (
+        operations.count("sqrt") == 1 and "in a frame of 320 bytes" in operations
+    )  # five slots for what kernels share
+    with np.errstate(invalid="ignore"):
+        assert program.run(a=1.0, b=-3.0, c=2.0) == {"first": 2.0, "second": 1.0}
+        assert program.run(a=1.0, b=1.0, c=2.0) == {"first": None, "second": None}
+
+
 def test_rows_are_masked():
     found = expr.compile(_roots(A, B, C)).rows(a=1.0, b=np.array([-3.0, 1.0]), c=2.0)
     np.testing.assert_array_equal(np.ma.getmaskarray(found["first"]), [False, True])

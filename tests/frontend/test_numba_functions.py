@@ -274,6 +274,19 @@ def test_other_functions_of_numbas_are_steps_and_callbacks_are_pythons():
     assert "is compiled" in str(f.explain(x))
 
 
+def test_what_a_callback_has_for_callers_in_c():
+    @numba.cfunc("float64(float64)")
+    def callback(x):
+        return x * 2.0 + 1.0
+
+    f, g = jitrt.jit(lambda x: x * callback.ctypes(2.0)), jitrt.jit(lambda x: (callback(x + 1.0), callback.address))
+    x = np.arange(3.0)
+    for _ in range(3):
+        assert_same(f(x), x * 5.0)
+        assert_same(g(x), (x * 2.0 + 3.0, callback.address))
+    assert "by its address" in f.explain(x).plain_reason
+
+
 def test_a_function_that_is_replaced():
     global decayed
     f = jitrt.jit(lambda x: x + decayed(x[0], 1.0))

@@ -5,7 +5,7 @@ import pytest
 
 import jitrt
 from jitrt import expr
-from jitrt.schedule import ScheduleError, inline_most
+from jitrt.schedule import Fusion, ScheduleError, inline_most
 
 
 def softmax(x, y):
@@ -181,3 +181,10 @@ def test_expressions_are_scheduled_by_hand():
     expected = expected / expected.sum(1, keepdims=True) + b[:1]
     for run in (f, jitrt.jit(f)):
         np.testing.assert_allclose(run(a, b), expected, rtol=1e-13)
+
+
+def test_axes_that_are_not_there_are_told():
+    y = Fusion().input("x", 8, 5)
+    for change in (lambda: y.split(2, 3), lambda: y.merge(1)):
+        with pytest.raises(ValueError, match="there is no loop axis"):
+            change()

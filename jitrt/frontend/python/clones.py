@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes
 from ...values.constants import is_made_function
-from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays, underlying
+from ...values.functions import MISSING, Code, contents, is_callback, is_numpy, parts_of, stays, underlying
 from ...values.keys import GENERATORS
 from ..context import current
 from ..numpy import maskedfunctions
@@ -101,6 +101,9 @@ class Clones:
         self._known = known
         self._copies_classes = classes
         self._functions: dict[int, types.FunctionType] = {}
+        self._of_callbacks: dict[
+            types.FunctionType, dict[str, Any]
+        ] = {}  # what copies of functions by numba.cfunc have
         self._given: set[int] = set()
         self._unfilled: list[Callable[[], None]] | None = []  # until it is known what stands for containers
         self._classes: dict[type, type] = {}
@@ -163,7 +166,14 @@ class Clones:
             return lambda *arrays, **options: self.of(inner(*map(_example, arrays), **options))
         is_copied = isinstance(inner, types.FunctionType) and not is_numpy(inner)
         if is_copied and inner not in PURE_FUNCTIONS and inner not in SCOPES:
-            return self._function(inner)
+            made = self._function(inner)
+            if is_callback(value):
+                called = refusing("a function by numba.cfunc is called by its address")
+                given = {"address": value.address, "native_name": value.native_name, "ctypes": called}
+                if made not in self._of_callbacks:
+                    self._of_callbacks[made] = given
+                    vars(made).update(given)
+            return made
         if isinstance(value, functools.partial):
             keywords = {k: self._held(value.keywords, k, v) for k, v in value.keywords.items()}
             return functools.partial(self.of(value.func), *map(self.of, value.args), **keywords)
@@ -241,7 +251,11 @@ class Clones:
 
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""
-        functions = any(vars(f).keys() - _OF_SIGNATURES for f in self._functions.values())
+        functions = any(
+            name not in _OF_SIGNATURES and self._of_callbacks.get(f, {}).get(name) is not value
+            for f in self._functions.values()
+            for name, value in vars(f).items()
+        )
         modules = any(map(_own, self._views.values()))
         members = any(not _is_as_it_was(vars(kind), known) for kind, known in self._members.items())
         return functions or modules or members
