@@ -29,7 +29,7 @@ from ..programs import expect_compiles, note_call
 from ..runtime.dispatch import NativeCallable
 from ..runtime.entry import make_fallback_table, make_plain_table
 from ..runtime.guards import TakenApart
-from ..runtime.loopengine import MISS, NoLoops, loop_engine
+from ..runtime.loopengine import LATER, MISS, NoLoops, loop_engine
 from ..runtime.tally import tally_of
 from ..values.growing import NOT_GROWING
 from ..values.kinds import TooMany, flatten_call
@@ -184,6 +184,8 @@ class ServedFunction(NativeCallable):
         if self._loops.active and self._loops.answering and by_position is not None:
             with self._tally.runs_compiled():
                 result = self._loops.serve(by_position)
+            if result is LATER:
+                return self._meanwhile()
             if result is not MISS:
                 self._serve_loops(by_position, args, always=False)
                 return result
@@ -247,8 +249,7 @@ class ServedFunction(NativeCallable):
             with Compilation(self.__name__, self._may_wait) as compiling, wanted_loops:
                 found = known.find(leaves, call.structure, answers)
                 if isinstance(found, Specialisation) and self._is_spared(found, compiling.has_put_off and not answers):
-                    traced.last = MEANWHILE
-                    return self._tally.hand_back(MEANWHILE.reason)
+                    return self._meanwhile()
             self._note_slow_call(perf_counter() - before, compiling, args)
             if isinstance(found, Specialisation) and not known.spares_traces:
                 known.given_up = None
@@ -266,7 +267,9 @@ class ServedFunction(NativeCallable):
         if isinstance(found, Specialisation):
             return traced.run(found, call, answers)
         if by_position is not None and self._loops.active:
-            result = self._loops.call(by_position, instead_of_plain=True)
+            result = self._called_loops(by_position)
+            if result is LATER:
+                return self._meanwhile()
             if result is not MISS:
                 site.become(Served.STAGED)
                 self._serve_loops(by_position)
@@ -300,13 +303,25 @@ class ServedFunction(NativeCallable):
         These are operations of its own, or loops, also of functions that it calls.
         """
         self._take_loops(is_unrolled)
-        result = self._loops.call(by_position, instead_of_plain=True)
+        result = self._called_loops(by_position)
+        if result is LATER:
+            return self._meanwhile()
         if result is MISS:
             site.tries_loops = False
             return self._call(args, kwargs)
         site.become(Served.STAGED)
         self._serve_loops(by_position, args)
         return result
+
+    def _called_loops(self, by_position: Any) -> Any:
+        """What a procedure gives that takes the place of the plain function."""
+        with Compilation(self.__name__, self._may_wait):
+            return self._loops.call(by_position, instead_of_plain=True)
+
+    def _meanwhile(self) -> object:
+        """A call runs plain while a thread compiles."""
+        self._traced.last = MEANWHILE
+        return self._tally.hand_back(MEANWHILE.reason)
 
     def _take_loops(self, has_loops: bool) -> None:
         """Have procedures, also where the function itself has no loops."""

@@ -13,7 +13,7 @@ from ..ir.ops.optable import OPS
 from ..ir.ops.relaxed import RELAXED
 from . import cache, tierup
 from .fingerprint import digest
-from .later import compiling
+from .later import Task, compiling
 
 _entries: dict[str, int] = {}
 
@@ -29,11 +29,28 @@ def entry_of(procedure: Procedure, written: Sequence[int], begins: bool = True) 
     NotStaged
         If it has an operation that cannot be emitted.
     """
-    key = f"{procedure}\nwrites {written}\nshares loops of {policy.SHARED_WORK}"
+    key = _key(procedure, written)
     with compiling:
         if key not in _entries:
             _entries[key] = _found(key, procedure, written, begins and _has_two_versions(procedure))
         return _entries[key]
+
+
+def make_later(procedure: Procedure, written: Sequence[int]) -> bool:
+    """Have a thread compile an entry; False if it is there already, here or in the disk cache."""
+    key = _key(procedure, written)
+    if key in _entries or cache.has(key):
+        return False
+
+    def make() -> None:
+        entry_of(procedure, written, begins=False)
+
+    Task(make).begin()
+    return True
+
+
+def _key(procedure: Procedure, written: Sequence[int]) -> str:
+    return f"{procedure}\nwrites {written}\nshares loops of {policy.SHARED_WORK}"
 
 
 def _found(key: str, procedure: Procedure, written: Sequence[int], has_two_versions: bool) -> int:

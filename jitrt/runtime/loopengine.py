@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .dispatch import Words
     from .stagedloops import LoopEngine
 
-MISS = object()  # what a call returns that the engine does not serve
+# What a call returns that the engine does not serve, and one that the plain function serves while a thread compiles.
+MISS, LATER = object(), object()
 
 
 class NoLoops:

@@ -18,9 +18,9 @@ import numpy as np
 from .. import config, policy
 from ..base.atwork import at_work, is_users_own
 from ..base.frozen import replaced
-from ..base.stages import enters
+from ..base.stages import enters, may_put_off
 from ..codegen import tierup
-from ..codegen.entries import entry_of
+from ..codegen.entries import entry_of, make_later
 from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count
 from ..frontend.control.outside import element_types
@@ -38,7 +38,7 @@ from ..values.keys import GENERATORS, layout_key
 from ..values.memory import nbytes, overlaps_itself
 from .dispatch import Words
 from .errstate import errors, raising
-from .loopengine import MISS
+from .loopengine import LATER, MISS
 from .objects import fields
 from .procedurecalls import procedure_table
 from .procedureresults import Results
@@ -157,9 +157,15 @@ class StagedFunction:
         procedure = self.staged.procedure
         # The states of generators are taken back here and not by the procedure. Where NumPy has the loops, and not
         # Python, a baseline version would be slower than the plain function.
-        begins = has_loops and not self.draws and trips(args) < policy.MUCH_WORK
-        self.address = entry_of(procedure, self.written, begins)
-        self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(self.address)
+        is_little = not self.draws and trips(args) < policy.MUCH_WORK
+        self._begins = has_loops and is_little
+        self.address = 0
+        self.spared = 0
+        """Calls that still run plain, while a thread compiles."""
+        if is_little and not has_loops and may_put_off() and make_later(procedure, self.written):
+            self.spared = policy.PUT_OFF_CALLS
+        else:
+            self._get_ready()
         self.offsets = [layout[name] for name in ("data", "shape", "strides")]
         self.results = Results(procedure, layout["data"])
         self.places = self.results.places
@@ -177,6 +183,11 @@ class StagedFunction:
         self.named = [(c.container, c.key, c.value) for c in captured if type(c.container) is dict]
         self.others = [c for c in captured if type(c.container) is not dict]
         self.array_kinds = [kind_of(c.value) for c in self.staged.arrays]
+
+    def _get_ready(self) -> None:
+        """Wait until it is compiled."""
+        self.address = entry_of(self.staged.procedure, self.written, self._begins)
+        self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(self.address)
 
     def fits(self, args: tuple) -> bool:
         """Whether what the code reads from outside, and arguments whose values it was made for, are what they were."""
@@ -221,8 +232,13 @@ class StagedFunction:
         return self.table is not before
 
     def run(self, call: StagedCall) -> Any:
-        """A call."""
+        """A call, or `LATER`."""
+        if self.spared:
+            self.spared -= 1
+            return LATER
         try:
+            if not self.address:
+                self._get_ready()
             made = MISS if self.refused else self.native(call)
         except HalfDone as error:
             raise error.failure from None

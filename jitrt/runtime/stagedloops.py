@@ -136,7 +136,7 @@ class LoopEngine:
         if latest is None:
             return None
         loop, call = latest  # which may have changed what its arguments hold
-        if not (loop.wants_table() and loop.renew_table(call, len(args))):
+        if not (loop.address and loop.wants_table() and loop.renew_table(call, len(args))):
             return None
         return [loop.table for loop in self._all() if loop.table is not None]
 
@@ -155,7 +155,7 @@ class LoopEngine:
         """If the plain function is faster than `serve` on calls like this one, what of the outside this depends on."""
         call = self._taken(args)
         for loop in self._loops.get(call.key, ()):
-            if loop.fits(call.leaves) and plain_is_faster(loop, call, serve):
+            if loop.address and loop.fits(call.leaves) and plain_is_faster(loop, call, serve):
                 return [*loop.staged.captured, *loop.staged.arrays]
         return None
 
