@@ -12,9 +12,9 @@ import numpy as np
 
 from ..config import debug
 from ..frontend.control.complexnumbers import COMPLEX
-from ..frontend.control.listresults import Instance, Known, Possibly, Several, pools_in
+from ..frontend.control.listresults import ColumnOf, Instance, Known, Possibly, Several, pools_in
 from ..frontend.control.outside import element_types
-from ..frontend.control.results import WAY, Argument, Made, Number, Result, Stored
+from ..frontend.control.results import WAY, Argument, First, Made, Number, Result, Stored, Turned
 from ..kernels import guard
 from ..kernels import procedure as returned
 from ..kernels import results as made
@@ -25,7 +25,7 @@ from .dispatch import Words
 from .guards import GuardRows
 from .kindrows import add_code
 from .objects import Unguarded, address_of, dtype_word, fields
-from .procedureresults import columns, is_all_columns
+from .procedureresults import is_all_columns, part_of
 from .sources import native_record
 
 if TYPE_CHECKING:
@@ -212,7 +212,11 @@ class _ReturnedRows:
             names = [p.name for p in self._loop.staged.procedure.parameters]
             return returned.GIVEN, FIRST_ARGUMENT + names.index(f"x{kind.number}"), 0, 0, 0, 0, 0
         if isinstance(kind, Several) and is_all_columns(kind):
-            return returned.APPLIED, self.add((kind.parts[0].made,)), id(columns), 0, 0, 0, 0
+            return returned.APPLIED, self.add((Turned(kind.parts[0].made, (1, 0)),)), id(tuple), 0, 0, 0, 0
+        if isinstance(kind, (First, Turned, ColumnOf)):
+            part = part_of(kind)
+            self._kept.append(part)
+            return returned.APPLIED, self.add((kind.made,)), id(part), 0, 0, 0, 0
         if isinstance(kind, Several) and not _shares_lists(kind):
             keys = 0
             if kind.make is dict:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,14 +68,12 @@ class Results:
             return self._lists(kind.pool, results, [results[self.places[kind.handle]]], lists)[0]
         if isinstance(kind, ComplexNumber):
             return complex(*(self.value(k, results, given) for k in (kind.real, kind.imag)))
-        if isinstance(kind, First):
-            return self.value(kind.made, results, given)[0]
-        if isinstance(kind, Turned):
-            return self.value(kind.made, results, given).transpose(kind.axes)
+        if isinstance(kind, (First, Turned)):
+            return part_of(kind)(self.value(kind.made, results, given))
         if isinstance(kind, ColumnOf):
             rows = lists.setdefault((kind.made.address, -1), [])
             rows += [] if rows else [self.value(kind.made, results, given)]
-            return rows[0][:, kind.number]
+            return part_of(kind)(rows[0])
         if isinstance(kind, Number):
             word = results[self.places[kind.variable]]
             python = results[self.places[kind.flag]] if kind.python is None else kind.python
@@ -158,17 +157,19 @@ class Results:
         return made
 
 
+def part_of(kind: First | Turned | ColumnOf) -> Callable[[np.ndarray], Any]:
+    """What makes a result of a new array, in C: an element, a view with axes in another order, a column."""
+    if isinstance(kind, Turned):
+        return operator.methodcaller("transpose", kind.axes)
+    return operator.itemgetter(0 if isinstance(kind, First) else (slice(None), kind.number))
+
+
 def is_all_columns(kind: Several) -> bool:
-    """Whether a tuple holds the columns of one new array, in their order: what `columns` gives."""
-    first = kind.parts[0] if kind.make is tuple and kind.parts else None
+    """Whether a tuple holds the columns of one new array, in their order: a tuple of its transpose."""
+    first = kind.parts[0] if kind.make is tuple and len(kind.parts) > 1 else None
     return isinstance(first, ColumnOf) and kind.parts == tuple(
         ColumnOf(first.made, k, first.of) for k in range(first.of)
     )
-
-
-def columns(rows: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The columns of an array, which are views of it."""
-    return (*rows.T,)
 
 
 def _are_numbers(kind: ElementKind) -> bool:
