@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,11 +17,13 @@ from .operands import strong_node
 from .optable import Kind, NotCovered, Op, numpy_function, row
 from .reductions import given_arguments, reduced_shape
 
+FEWEST_COLUMNS = 8  # NumPy copies columns to rows, and compares several elements at once
+
 
 def _lower_arg(function: Callable[..., Any], n: Node) -> Node:
     """A search along the last axis, or the least of the places along another at which the extreme stands.
 
-    A nan is the extreme, and stands where the element is nan, too.
+    A nan is the extreme: where it is a number, no element is nan.
     """
     (x,) = n.args
     axis, keepdims = n["axis"], n["keepdims"]
@@ -38,8 +41,7 @@ def _lower_arg(function: Callable[..., Any], n: Node) -> Node:
         extreme = reduce(EXTREME[search], x, (axis,), keepdims=True)
         found = b.elementwise(np.equal, x, extreme)
         if x.dtype.kind == "f":
-            nan = b.elementwise(np.logical_and, b.elementwise(np.isnan, x), b.elementwise(np.isnan, extreme))
-            found = b.elementwise(np.logical_or, found, nan)
+            found = b.elementwise(np.logical_or, found, b.elementwise(np.isnan, x))
         along = b.view("reshape", b.positions(x.shape[axis]), shape=(x.shape[axis], *(1,) * (x.type.ndim - 1 - axis)))
         places = b.broadcast_to(along, x.shape)
         result = reduce(REDUCE_MINIMUM, b.where(found, places, b.count(x.shape[axis])), (axis,))
@@ -62,6 +64,8 @@ def _declare_index(function: Callable[..., Any], method: str | None = None, comp
         if any(v is not None for v in given.values()) or not a.type.size or not a.type.ndim:
             raise NotCovered(f"{name} of such operands")
         axes = b.normalize_axes(axis if axis is None else b.integer(axis), a.type.ndim)
+        if compiled and axis is not None and 1 < math.prod(a.shape[axes[0] + 1 :]) < FEWEST_COLUMNS < a.shape[axes[0]]:
+            raise NotCovered(f"{name} of few columns")
         type_ = ArrayType(b.probe_dtype(function, a.type), reduced_shape(a, axes, keepdims))
         return b.compound(name, (a,), type_, axis=axis if axis is None else axes[0], keepdims=keepdims)
 
