@@ -266,13 +266,16 @@ _EMITTERS: dict[tuple[str, str], Callable[..., ir.Value]] = {
 
 def with_flags(emit: Emitter, op: Op, operands: Sequence[np.dtype]) -> Emitter:
     """`emit`, and operations on floats that raise what NumPy's loop reports for the same operands."""
-    if not op.integer_flags or any(t.kind not in "iu" for t in operands):
+    are_durations = all(t.kind == "m" for t in operands)
+    if not op.integer_flags or not (are_durations or all(t.kind in "iu" for t in operands)):
         return emit
 
     def emit_with_flags(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
         divisor = args[-1]
         if not isinstance(divisor, ir.Constant) or not divisor.constant:
             zero = builder.icmp_unsigned("==", divisor, ir.Constant(divisor.type, 0))
+            if are_durations:  # NaT is no number that is divided
+                zero = builder.and_(zero, builder.icmp_unsigned("!=", args[0], ir.Constant(divisor.type, -1 << 63)))
             _raise_if(builder, "fdiv", zero, 1.0, 0.0)
         if "over" in op.integer_flags and operands[0].kind == "i":
             lowest = ir.Constant(args[0].type, -(1 << (args[0].type.width - 1)))

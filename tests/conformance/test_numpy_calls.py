@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy_calls import Call, functions, random_calls
+from numpy_calls import Call, Operand, functions, random_calls
 
 import jitrt
 
@@ -101,6 +101,9 @@ def test_calls_in_loops_that_differed(text, form):
         "np.vectorize(5)",
         "np.diag([[1, 2], [3, 4]])",
         "np.argwhere(x0 > 1)",
+        "np.repeat(x0, -1)",
+        "x0[:0].repeat(-1)",
+        "np.argmin(x0.reshape(6, 2), 0)",
     ],
 )
 @pytest.mark.parametrize("dtype", ["f8", "c16", "u1"])
@@ -177,6 +180,24 @@ def test_zeros_of_both_signs_among_arguments():
         ):
             call = Call(f"np.copysign(1, {text.format(zero)})", (lambda: np.zeros(1),))
             assert not call.difference(), call.difference()
+
+
+@pytest.mark.parametrize("text", ["x0 % x1", "x0 / x1", "x0 // x1", "np.divmod(x0, x1)", "x1 * 2 / x0[::-1] + 1"])
+@pytest.mark.parametrize("lowest", [0, 1, np.iinfo(np.int64).min])
+def test_durations_divided_by_nothing(text, lowest):
+    """NumPy warned of it, and kernels did not."""
+    made = (lambda: np.array([lowest, 5, 7], "m8[s]"), lambda: np.array([0, 2, lowest], "m8[s]"))
+    assert not (call := Call(text, made)).difference(), call.difference()
+
+
+@pytest.mark.parametrize(
+    "text", ["np.repeat(x0, -1)", "x0.repeat(-1, axis=0)", "np.tile(x0, 0)", "np.tile(x0, (2, 2))"]
+)
+def test_calls_with_other_values_and_extents(text):
+    """Copies of nothing are views; a negative number of copies is refused of elements alone."""
+    for layout in ("C", "read-only"):
+        call = Call(text, (Operand("f8", (3, 3), 1, layout, False),))
+        assert not call.difference(13), call.difference(13)
 
 
 def test_differences_are_found(monkeypatch):

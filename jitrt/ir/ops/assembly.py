@@ -198,6 +198,8 @@ def tile(A: Any, reps: Any) -> Node:
         raise NotCovered("a negative number of copies")
     if all(count == 1 for count in counts):
         raise NotCovered("a copy in NumPy's order")
+    if not a.type.size:
+        raise NotCovered("copies of nothing, which are a view")
     ndim = max(a.type.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - a.type.ndim) + a.shape
@@ -213,7 +215,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Node:
         raise NotCovered("repeat by an array")
     count = b.integer(repeats)
     if count < 0:
-        raise ValueError("repeats may not contain negative values.")
+        raise NotCovered("a negative number of copies, which NumPy refuses of elements and not of none")
     if axis is None or not a.type.ndim:
         a, axis = b.view("reshape", a, shape=(-1,)), 0 if axis is None else axis
     k = b.normalize_axis(axis, a.type.ndim)

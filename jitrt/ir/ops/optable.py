@@ -157,6 +157,8 @@ class Op:
             return self.flags | self.complex_flags
         if beside_a_number and "f" in kinds and self.flags_beside_a_number is not None:
             return self.flags_beside_a_number
+        if kinds == {"m"}:  # durations are divided as numbers
+            return self.flags & {"divide"} and self.flags & {"divide", "invalid"}
         return self.flags if "f" in kinds else self.integer_flags
 
     def tells(self, operands: tuple[np.dtype, ...]) -> bool:
