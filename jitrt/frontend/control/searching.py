@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,58 +50,69 @@ def searchsorted(r: Recorder, array: Any, v: Any, side: Any = "left") -> Any:
 class _Sorted:
     """A sorted array that is searched in as many steps for every value, without branches.
 
-    Nan stands behind all others. Where there is any the procedure stops.
+    The steps are powers of two, and a place moves by a truth value shifted to the left: what is chosen between two
+    places LLVM makes a branch of, which is taken or not at random. A first step leaves as many elements as the largest
+    power has. Nan stands behind all others. Where there is any the procedure stops.
     """
 
     def __init__(self, r: Recorder, array: Array, side: str):
         self.r, self.array, self.is_left = r, array, side == "left"
         self.extent = array.shape[0]
         is_some = r.machine(">", self.extent, ZERO)
-        self.is_some = r.cast(is_some, BOOL, INT)
+        self.is_some = Poly.name(r.cast(is_some, BOOL, INT))
         if array.dtype.kind == "f":
             with r.when(is_some):
                 r.suppose(is_some, True)
                 self.check(array.element((self.extent - 1,)))
 
-        def is_below(indices: tuple[Poly, ...]) -> str:
-            power = Poly.name(r.machine("shl", ONE, indices[0], [1], [1 << _MOST_STEPS]))
-            return r.cast(r.machine("<", power, self.extent), BOOL, INT)
+        def fits(indices: tuple[Poly, ...]) -> str:
+            power = Poly.name(r.machine("shl", ONE, indices[0] + 1, [1], [1 << _MOST_STEPS]))
+            return r.cast(r.machine("<=", power, self.extent), BOOL, INT)
 
-        steps = a.fold_all(r, "add", INT, (Poly.number(_MOST_STEPS),), is_below)
+        steps = a.fold_all(r, "add", INT, (Poly.number(_MOST_STEPS),), fits)
         r.facts.bound(steps, [0], [_MOST_STEPS])
         self.steps = Poly.name(steps)
+        self.power = self.shifted(r.integer(ONE), self.steps)
 
     def check(self, value: str) -> None:
         """Stop where a value is nan."""
         if self.array.dtype.kind == "f":
             self.r.stop(self.r.compute("isnan", [value], [self.array.dtype], BOOL))
 
-    def halved(self, step: Callable[[Poly], None]) -> None:
-        """Loop over the steps, each of which halves what is left."""
-        r, left = self.r, self.r.variable()
-        r.put(left, r.integer(self.extent), INT)
-        with r.loop(ZERO, self.steps):
-            now = r.get(left, INT)
-            r.facts.bound(now, [1], [self.extent])
-            half = Poly.name(r.machine("shr", Poly.name(now), ONE, [0], [Poly.name(now)]))
-            step(half)
-            r.put(left, r.integer(Poly.name(now) - half), INT)
+    def shifted(self, value: str, by: Poly) -> Poly:
+        """A number between 0 and 1 times a power of two that is no larger than the extent."""
+        return Poly.name(self.r.machine("shl", Poly.name(value), by, [0], [self.extent + 1]))
 
-    def moved(self, place: str, by: Poly, value: str) -> str:
-        """A place, further by so many if the element in front of what is there is below the value."""
+    def is_below(self, place: Poly, value: str) -> str:
+        """Whether the element in front of a place is below the value, as a number."""
         r, dtype = self.r, self.array.dtype
-        further = Poly.name(place) + by
-        element = self.array.element((further - 1,))
+        element = self.array.element((place - 1,))
         below = r.compute("less" if self.is_left else "less_equal", [element, value], [dtype] * 2, BOOL)
-        return r.compute("where", [below, r.integer(further), place], [BOOL, INT, INT], INT)
+        return r.cast(below, BOOL, INT)
+
+    def search(self, step: Callable[[Callable[[str, str], str]], None]) -> None:
+        """Take the steps; each is given what makes of a place, and of the value, the next place."""
+        r = self.r
+
+        def first(place: str, value: str) -> str:
+            return r.integer(Poly.name(self.is_below(self.power, value)) * (self.extent - self.power))
+
+        def moved(place: str, value: str, by: Poly) -> str:
+            further = Poly.name(place) + self.shifted(r.integer(ONE), by)
+            return r.integer(Poly.name(place) + self.shifted(self.is_below(further, value), by))
+
+        with r.loop(ZERO, self.is_some):
+            step(first)
+        with r.loop(ZERO, self.steps) as turn:
+            step(partial(moved, by=self.steps - 1 - turn))
+        with r.loop(ZERO, self.is_some):
+            step(partial(moved, by=ZERO))
 
     def place(self, value: str) -> str:
         """Where a value would be inserted."""
         r, at = self.r, self.r.variable()
         r.put(at, r.integer(ZERO), INT)
-        self.halved(lambda half: r.put(at, self.moved(r.get(at, INT), half, value), INT))
-        with r.loop(ZERO, Poly.name(self.is_some)):
-            r.put(at, self.moved(r.get(at, INT), ONE, value), INT)
+        self.search(lambda next_: r.put(at, next_(r.get(at, INT), value), INT))
         found = r.get(at, INT)
         r.facts.bound(found, [0], [self.extent])
         return found
@@ -116,11 +128,9 @@ class _Sorted:
             with r.loop(first, last) as k:
                 a.store(r, found, (k,), zero)
 
-            def step(by: Poly) -> None:
+            def step(next_: Callable[[str, str], str]) -> None:
                 with r.loop(first, last) as k:
                     value = a.element_of(r, values, self.array.dtype, (k,))
-                    a.store(r, found, (k,), self.moved(found.element((k,)), by, value))
+                    a.store(r, found, (k,), next_(found.element((k,)), value))
 
-            self.halved(step)
-            with r.loop(ZERO, Poly.name(self.is_some)):
-                step(ONE)
+            self.search(step)
