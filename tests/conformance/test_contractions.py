@@ -5,6 +5,7 @@ import pytest
 from compare import check, together
 from operands import ordinary
 
+import jitrt
 from jitrt.ir.ops.ufuncs import NUMPY_UFUNCS
 
 CASES = {
@@ -87,3 +88,15 @@ def supported(ufunc, v, a):
 def test_outer_of_python_numbers():
     """They are arrays for this method, and so not weak."""
     check(lambda x, s: (np.add.outer(x, 2.0), np.multiply.outer(x, s)), ordinary("f", 5), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("count", "rows", "is_computed", "is_a_loop"),
+    [(1500, 3, False, True), (1500, 8, False, False), (20, 5, False, True), (20, 8, True, True), (20, 12, True, False)],
+)
+def test_stacks_that_blas_multiplies(count, rows, is_computed, is_a_loop):
+    """Of many products of more than four rows BLAS has the better code: loops took up to three times as long."""
+    a = np.ones((count, rows, rows))
+    function = (lambda a: a @ (a * 2)) if is_computed else (lambda a: a @ a)
+    explanation = jitrt.jit(function).explain(a)
+    assert (not explanation.plain_reason and not explanation.host_calls) == is_a_loop

@@ -17,7 +17,9 @@ from ..node import Node
 from .folds import REDUCE_ADD, reduce
 from .optable import Kind
 
-_SMALL = 4096  # multiplications of one product of matrices; half as many where there are several products
+_SMALL = 4096  # multiplications of one product of matrices
+_SMALL_OF_MANY = 64  # of each of a stack: BLAS computes ten a nanosecond, and begins as quickly as a loop does
+_SMALL_STACK = 1 << 12  # of all of a stack: less takes a step longer to begin; four times as many where one is computed
 _VECTOR = 1 << 16  # of a matrix and a vector
 _LONG = 1 << 13  # elements of vectors that BLAS multiplies faster, out of the cache
 _NARROW = 4  # extents at which BLAS gains nothing by its blocks
@@ -101,7 +103,12 @@ def _is_small(terms: list[str], right: str, extents: dict[str, int], is_computed
     if len(terms) < 2 or free[-2] == 1:
         return work <= _VECTOR
     summed = math.prod(extents[label] for label in extents if label not in right)
-    return (free[-2] <= _NARROW and summed <= _NARROW) or work * (2 if batch else 1) <= _SMALL
+    if free[-2] <= _NARROW and summed <= _NARROW:
+        return True
+    count = math.prod(extents[label] for label in batch)
+    if count == 1 or work * count <= _SMALL_STACK << 2 * is_computed:
+        return work <= _SMALL
+    return work <= _SMALL_OF_MANY
 
 
 def _spread(x: Node, term: str, order: str) -> Node:
