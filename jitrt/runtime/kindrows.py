@@ -233,7 +233,7 @@ def _records(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: dic
     rows.kept.append(dtype)
     row = {"kind": guard.ARRAY, "object": id(cls), "descr": id(value.dtype), "place": rows.unused}
     here = rows.add_numbered(found | row | rows.layout(value), path)
-    mask, has_axes, any_shape = 0, False, rows.describe is not None
+    mask, has_axes, any_shape, is_fixed = 0, False, rows.describe is not None, False
     for offset, part in _fields_of(structure):
         if part is not None:
             rows.numbered.append(None)
@@ -246,6 +246,8 @@ def _records(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: dic
             any_shape = True
             if has_axes:
                 raise Unguarded
+        elif rows.describe is None and place != rows.unused:
+            is_fixed = True  # the program is for fields of this shape
         row = found | {"kind": guard.AGAIN, "object": id(cls), "ndim": here, "place": rows.unused}
         if rows.describe is not None:
             row |= _recorded(rows, rows.describe(leaf, place), leaf, offset, value.ndim)
@@ -255,7 +257,7 @@ def _records(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: dic
             mask |= leaf.dtype.alignment - 1 if leaf.flags.aligned else 0
         rows.append(row)
     rows.rows[here] |= {"mask": mask, "low": value.__array_interface__["data"][0] & mask}
-    if any_shape and not has_axes:  # for code that takes fields of any shape, wherever they are
+    if any_shape and not (has_axes or is_fixed):  # for code that takes fields of any shape, wherever they are
         rows.rows[here] |= {"shape": 0, "strides": 0, "flags": value.flags.num & guard.LAYOUT}
 
 
