@@ -18,6 +18,7 @@ from ..base.frozen import record, replaced
 from ..ir.extents import LEAST
 from ..runtime.objects import fields
 from ..runtime.program import UNLIMITED
+from ..values.trees import has_vector_fields
 from .template import NoPath, Numbers, OneShape, Template, is_simple, new_template, sizes_among, taken
 from .tracing import Call
 from .tree import Plain, Specialisation
@@ -67,6 +68,8 @@ class Templates:
         """
         if call.donated or call.shared is not None or config.debug() or fields() is None:
             return None
+        if has_vector_fields(call.structure):
+            return None  # formulas look at the extents of the records: Python would have to prepare each call
         call = replaced(call, integers=call.integers.union(sizes_among(call, wanted)))
         general, numbers, extents = taken(call, keys, wanted)
         if not numbers:

@@ -84,6 +84,11 @@ def classes_in(tree: Tree) -> set[type]:
     return {what[0] if kind is OBJECT else what for kind, what, _ in nodes(tree) if kind is OBJECT or kind is NAMED}
 
 
+def has_vector_fields(tree: Tree) -> bool:
+    """Whether fields of arrays of records in a tree are arrays: these have more axes than the records."""
+    return any(kind is RECORDS and any(what[0][name].shape for name in what[0].names) for kind, what, _ in nodes(tree))
+
+
 Part = tuple[Callable[..., Any], tuple[int, ...]]
 """A function that a leaf goes through, and the numbers of what else it takes."""
 
