@@ -6,6 +6,8 @@ Each function is compiled in one call, the probe, and asked what runs it. Probes
 from __future__ import annotations
 
 import argparse
+import ast
+import inspect
 import itertools
 import linecache
 import os
@@ -19,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jitrt
+from jitrt.frontend.control.library import FUNCTIONS
+from jitrt.frontend.control.written import WRITTEN
 from jitrt.frontend.python.smallmatrices import MOST_ROWS, SMALL
 from jitrt.ir.ops.optable import METHODS, OPS
 from jitrt.ir.ops.rows import NUMPY_FUNCTIONS
@@ -284,6 +288,59 @@ would without jitrt.
 """
 
 
+SCREEN = 50  # lines
+
+
+_LINES = f"""
+How long the operations are that loops are written for, in lines of code: each by itself, which is at most a screen of
+{SCREEN}, and with what it calls of its file.
+
+| function | lines | with what it calls |
+| --- | ---: | ---: |
+"""
+
+
+def code_lines() -> dict[str, tuple[int, int]]:
+    """The lines of code of each operation that loops are written for in Python.
+
+    Returns
+    -------
+    dict of str to (int, int)
+        By the function's name its own lines, without those of its docstring, and those with the functions of its
+        module that it calls.
+
+    Examples
+    --------
+    >>> own, all_of_them = code_lines()["np.median"]
+    >>> 0 < own < all_of_them
+    True
+    """
+    found = {}
+    for called, handler in {**FUNCTIONS, **WRITTEN}.items():
+        module, name = getattr(called, "__module__", None) or "", getattr(called, "__name__", "")
+        if not module.startswith("numpy") or isinstance(called, np.ufunc):
+            continue
+        seen = {inspect.unwrap(handler)}
+        waiting = [*seen]
+        while waiting:
+            function = waiting.pop()
+            others = (function.__globals__.get(used) for used in function.__code__.co_names)
+            new = {f for f in others if inspect.isfunction(f) and f.__module__ == handler.__module__} - seen
+            seen |= new
+            waiting += new
+        prefix = {"numpy": "np."}.get(module, "rng." if "random" in module else module.replace("numpy", "np") + ".")
+        lines = {f: _lines(f) for f in seen}
+        found[prefix + name] = lines[inspect.unwrap(handler)], sum(lines.values())
+    return dict(sorted(found.items(), key=lambda item: (-item[1][0], item[0])))
+
+
+def _lines(function: Callable[..., Any]) -> int:
+    text = textwrap.dedent(inspect.getsource(function))
+    (tree,) = ast.parse(text).body
+    quoted = ast.get_docstring(tree, clean=False) if isinstance(tree, ast.FunctionDef) else None
+    return sum(bool(line.strip()) for line in text.splitlines()) - len((quoted or "").splitlines())
+
+
 def document() -> str:
     """The whole table as Markdown.
 
@@ -298,6 +355,7 @@ def document() -> str:
     apart = ", ".join(f"`{name}`" for name in sorted(APART))
     text += f"\nMade with NumPy {np.__version__} by `python -m bench.operations`. Left out is what reads and\n"
     text += "writes files, formats, asks of types, or sets options:\n" + textwrap.fill(apart, 118) + ".\n"
+    text += _LINES + "".join(f"| `{name}` | {own} | {all_} |\n" for name, (own, all_) in code_lines().items())
     for title, rows in tables.items():
         text += f"\n## {title}\n\n| function | class | why | call |\n| --- | --- | --- | --- |\n"
         text += "".join(f"{row}\n" for row in rows)

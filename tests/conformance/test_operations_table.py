@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from covering import few
 
-from bench.operations import CLASSES, NAMESPACES, TABLE, public_functions, row_of
+from bench.operations import CLASSES, NAMESPACES, SCREEN, TABLE, code_lines, public_functions, row_of
 
 TEXT = TABLE.read_text(encoding="utf-8")
 IS_SAME_NUMPY = f"Made with NumPy {np.__version__.rsplit('.', 1)[0]}." in TEXT
@@ -33,3 +33,12 @@ def test_every_row_is_true(title, part):
         row = row_of(title, line.split("`")[1])
         assert str(row) == line, "python -m bench.operations renews the table"
         assert row.kind in CLASSES
+
+
+def test_no_operation_needs_more_than_a_screen():
+    lines = code_lines()
+    rows = [f"| `{name}` | {own} | {all_} |" for name, (own, all_) in lines.items()]
+    if IS_SAME_NUMPY:
+        head = TEXT.partition("\n## ")[0].splitlines()
+        assert [line for line in head if line.startswith("| `")] == rows, "python -m bench.operations renews the table"
+    assert len(lines) > 100 and max(own for own, _ in lines.values()) <= SCREEN
