@@ -115,7 +115,7 @@ def _bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
     assert len(x) > 0
     assert len(weights) == len(x)
     sums = np.zeros(length, np.float64)
-    np.add.at(sums, x, weights.astype(np.float64))
+    np.add.at(sums, x, weights if weights.dtype == np.float64 else weights.astype(np.float64))
     return sums
 
 
