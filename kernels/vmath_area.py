@@ -163,11 +163,16 @@ def _numbers(x: Number, y: Number) -> Pair:
 
 
 def _special_sum(x: Number, y: Number, value: Number) -> Number:
-    """`value` for finite x and y; the larger one where either is infinite, nan where either is nan."""
-    form = format_of(x)
-    infinite = (x.abs() > form.largest) | (y.abs() > form.largest)
+    """`value` for finite x and y; the larger one where either is infinite, nan where either is nan.
+
+    Nan is an invalid operation here, as NumPy's loops ask in C which operand is the larger one.
+    """
+    largest = format_of(x).largest
+    infinite = (x.abs() > largest) | (y.abs() > largest)
     value = select(infinite, select(x < y, y, x) + 0.0, value)
-    return select(x.is_nan(), x, select(y.is_nan(), y, value))
+    is_nan = x.is_nan() | y.is_nan()
+    decided = select(is_nan, x.constant(float("inf")), select(infinite, 1.0, x))  # LLVM knows nothing of its value
+    return value - (decided - decided)
 
 
 def logaddexp(x: Number, y: Number) -> Number:

@@ -19,9 +19,6 @@ POINTS = {
     "f": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 100.0, -110.0, 1e38, -1e38, np.inf, -np.inf, np.nan],
     "e": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 12.0, -14.0, 65504.0, -65504.0, np.inf, -np.inf, np.nan],
 }
-# Their loops ask in C whether one operand is the larger one. Whether that raises a flag for nan is the choice of the
-# compiler that made NumPy, and no operation on nan that gives nan is invalid; kernels raise none.
-ORDERING = (np.logaddexp, np.logaddexp2)
 
 
 def reported(ufunc, arguments):
@@ -76,8 +73,6 @@ def compiled_for(ufunc, char):
 def test_nothing_is_missed(ufunc, char):
     run = compiled_for(ufunc, char)
     for point in itertools.product(POINTS[char], repeat=ufunc.nin):
-        if ufunc in ORDERING and any(map(np.isnan, point)):
-            continue
         arguments = [np.full(37, 0.5, char) for _ in point]
         for place in (0, 17, 36):  # in a full vector and behind the last one
             for argument, value in zip(arguments, point):
