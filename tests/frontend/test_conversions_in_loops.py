@@ -214,3 +214,16 @@ def test_a_part_may_be_contiguous():
         same(outcome(fast, args), outcome(halves, args))
     strided = np.arange(24.0)[::2]
     same(outcome(fast, (strided, 1)), outcome(halves, (strided, 1)))
+
+
+@pytest.mark.parametrize("kind", ["float", "int", "complex", "bool", "abs"])
+@pytest.mark.parametrize(
+    "array", ["np.zeros(1)", "np.array([2])", "np.ones((1, 1))", "x[:1]", "np.array(3.0)", "x.sum()"]
+)
+def test_numbers_of_arrays_that_have_axes(kind, array):
+    """NumPy refuses one with axes, or warns of it, but for truth."""
+    text = f"def f(x):\n    s = 0\n    for k in range(30):\n        s = s + {kind}({array})\n    return s"
+    function = function_of(text)
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        same(outcome(compiled, (np.arange(1.0, 4.0),)), outcome(function, (np.arange(1.0, 4.0),)))

@@ -243,8 +243,8 @@ def _number(kind: type, function: Callable[[Recorder, Any], Any]) -> Callable[..
         if type(x) is str:
             with contextlib.suppress(ValueError):  # which the plain function raises
                 return kind(x)
-        if isinstance(x, Array) and x.size.constant == 1:
-            x = scalars.from_register(where.r, x.element((ZERO,) * x.ndim), x.dtype)
+        if isinstance(x, Array) and not x.ndim:  # one with axes warns or raises
+            x = scalars.from_register(where.r, x.element(()), x.dtype)
         if not is_number(x):
             raise NotStaged("a number of this")
         return function(where.r, x)
