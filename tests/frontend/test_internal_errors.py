@@ -54,6 +54,8 @@ def large(x):
 
 
 CASES = {
+    "extremes of nothing": (lambda x: (np.nanmax(x, initial=3.0), np.nanmin(x, axis=0, initial=-np.inf)), X[:0]),
+    "maximum of nothing": (lambda x: (np.max(x, initial=3.0) + np.fmax.reduce(x, initial=2.0),), V[:0]),
     "large integers": (large, V),
     "dtypes with a shape": (lambda x: (np.empty(2, "2i4").shape, np.zeros(3, "(2,2)f4"), np.full(2, x[0]) + x[1]), V),
     "full of a list": (lambda x: np.full((2, 4), [1.0, 2.0, 3.0, 4.0]) + x, V),

@@ -15,7 +15,8 @@ from .optable import Kind, Op, row
 
 def _fold(ufunc: np.ufunc, identity: Callable[[np.dtype], Any]) -> Op:
     def compute(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        return ufunc.reduce(x, axis=axes, dtype=x.dtype)
+        of_nothing = {} if x.size or ufunc.identity is not None else {"initial": identity(x.dtype)}
+        return ufunc.reduce(x, axis=axes, dtype=x.dtype, **of_nothing)
 
     op = row(Op(f"reduce_{ufunc.__name__}", Kind.REDUCTION, numpy=compute, ufunc=ufunc))
     FOLD_IDENTITY[op] = identity
