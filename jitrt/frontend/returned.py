@@ -186,10 +186,14 @@ def _is_all_of(leaf: Tracer, base: Node) -> bool:
     """Whether a view has the elements of an array that a kernel writes, each once and in ascending order of memory.
 
     Then the kernel can write the view's elements, and nobody has to make a view of the array. What is read-only stays a
-    view.
+    view, and so does what has no elements: NumPy's views of nothing have other strides than its new arrays.
     """
     node = leaf._node
-    if base.op.kind not in _WRITTEN_BY_KERNELS or (node.type.size, node.dtype) != (base.type.size, base.dtype):
+    if (
+        node.type.size == 0
+        or base.op.kind not in _WRITTEN_BY_KERNELS
+        or (node.type.size, node.dtype) != (base.type.size, base.dtype)
+    ):
         return False
     return min(leaf._strides() or (0,)) >= 0 and not is_read_only(leaf._region())
 

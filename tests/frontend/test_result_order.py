@@ -377,3 +377,22 @@ def test_windows_that_numpy_lends(name, window):
             if isinstance(w, np.ndarray):
                 assert strides_that_matter(g) == strides_that_matter(w)
                 assert np.shares_memory(g, x) == np.shares_memory(w, x)
+
+
+OF_NOTHING = {
+    "tile": lambda x: (np.tile(x, 2), np.tile(x, (1, 3)), np.tile(x, (2, 2, 2))),
+    "tiles of nothing": lambda x: (np.tile(x, 0), np.tile(x * 2, (1, 0))),
+    "roll": lambda x: (np.roll(x, 1), np.roll(x + 1, 1), np.roll(x, 1, axis=0)),
+    "views": lambda x: ((x * 2).reshape(x.shape[::-1]), np.concatenate([x, x]).reshape(-1, 1, 5), (x + 1).T),
+    "copies": lambda x: (x.copy(), x * 2, np.repeat(x, 2, axis=0), np.concatenate([x, x]), x.flatten()),
+}
+
+
+@pytest.mark.parametrize("name", OF_NOTHING)
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (2, 0, 5)], ids=str)
+def test_strides_of_arrays_without_elements(name, shape):
+    for x in (np.zeros(shape), np.zeros(shape, order="F"), np.zeros((4, *shape[1:]))[:0, ::2]):
+        function = OF_NOTHING[name]
+        compiled = jitrt.jit(function)
+        for _ in range(2):
+            assert [r.strides for r in compiled(x)] == [r.strides for r in function(x)]

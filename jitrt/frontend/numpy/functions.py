@@ -31,6 +31,7 @@ _LIKE_FUNCTIONS = {np.zeros_like: "K", np.ones_like: "K", np.empty_like: "K", np
 _OF_SCALARS = frozenset({np.dot, np.linalg.multi_dot})  # which give no array without axes
 _ATTRIBUTES = frozenset({np.real, np.imag})  # which they ask numbers of Python's for
 _READ_IN_ORDER = frozenset({np.ravel, np.reshape})
+_RESHAPED = frozenset({np.roll, np.tile})  # which give views of what they make: of nothing, these have other strides
 # What gives ordinary arrays even of those that are mapped from a file or byte-swapped, and what gives views of them.
 _ORDINARY_RESULTS = frozenset({
     np.all, np.any, np.clip, np.column_stack, np.concatenate, np.count_nonzero, np.cumprod, np.cumsum, np.dstack,
@@ -84,6 +85,8 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
     made = wrap(result, array, viewed, func in CONTIGUOUS_FUNCTIONS)
     if form is not None and func in _SAME_MEMORY and made._storage() is not array._storage():
         check(form, func.__name__)
+    if func in _RESHAPED and result.op.name == "reshape" and result.type.size == 0:
+        return made._new(trace.fresh(result.args[0]))._seen_as(region_between(result, result.args[0]))
     if func is np.where:
         return _in_order_of_choices(made, *args)
     if func is np.roll and is_tracer(args[0]) and (args[2] if len(args) > 2 else kwargs.get("axis")) is not None:

@@ -203,8 +203,9 @@ def tile(A: Any, reps: Any) -> Node:
     ndim = max(a.type.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - a.type.ndim) + a.shape
-    a = b.view("reshape", a, shape=tuple(m for n in shape for m in (1, n)))
-    a = b.broadcast_to(a, tuple(m for c, n in zip(counts, shape) for m in (c, n)))
+    if a.type.size != 0:
+        a = b.view("reshape", a, shape=tuple(m for n in shape for m in (1, n)))
+        a = b.broadcast_to(a, tuple(m for c, n in zip(counts, shape) for m in (c, n)))
     return b.view("reshape", a, shape=tuple(c * n for c, n in zip(counts, shape)))
 
 
