@@ -198,6 +198,8 @@ def loop(make):
         lambda: np.float16(7e4),
         lambda: np.float32(1e38) * np.float32(10),
         lambda: np.log(0.0),
+        lambda: np.asarray(1j).astype("f4"),
+        lambda: np.array(2j).sum(dtype=float),
     ],
 )
 def test_constants_warn_in_each_call(make, state, is_in_loop):
@@ -224,7 +226,18 @@ def looked_at_twice(x):
     return x + int(x[0])
 
 
-@pytest.mark.parametrize("function", [integer, real, stored, looked_at_twice], ids=lambda f: f.__name__)
+def accumulated(x):
+    return np.cumulative_prod(x[:4], dtype="u1") + np.add.accumulate(x[:4], dtype=int)
+
+
+def folded(x):
+    return np.add.reduce(x, dtype=float) + np.multiply.reduce(x[:3], dtype=int)
+
+
+CASTS = [integer, real, stored, looked_at_twice, accumulated, folded]
+
+
+@pytest.mark.parametrize("function", CASTS, ids=lambda f: f.__name__)
 def test_casts_of_complex_numbers(function):
     check(function, COMPLEX, COMPLEX + 1, COMPLEX - 1, COMPLEX)
 
@@ -285,3 +298,45 @@ def test_the_line_of_the_caller_is_told(function, strict, monkeypatch):
 def test_a_number_that_overflows_and_is_not_chosen(decided):
     check(lambda number: np.where(decided, SINGLE, number), 1.0, 1e200, 2.0)
     check(lambda number: np.where(decided, SINGLE, 1e200) * number, 1.0, 2.0)
+
+
+SPELT = r"""
+import numpy as np
+import jitrt
+
+def spelt(x):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] if len("\d") is 2 else 0.5
+    return total
+
+@jitrt.jit
+def decorated(x):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] if len("\d") is 2 else 0.5
+    return total
+
+shorter = jitrt.jit(lambda x: sum([v if len("\d") is 2 else 0.5 for v in x]))
+"""
+
+
+@pytest.mark.parametrize("name", ["spelt", "decorated", "shorter"])
+def test_what_python_has_said_of_the_source_is_not_said_again(name, tmp_path):
+    """The source is parsed again for loops; this is nothing that the user has to know."""
+    file = tmp_path / "spelt.py"
+    file.write_text(SPELT)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        code = compile(SPELT, str(file), "exec")
+    assert len(caught) == 6
+    space = {}
+    exec(code, space)
+    f = space[name] if name != "spelt" else jitrt.jit(space[name])
+    before = list(warnings.filters)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert [f(np.arange(n + 0.0)) for n in (50, 50, 60)] == [1225, 1225, 1770]
+        warnings.warn("told", stacklevel=1)
+    assert [str(w.message) for w in caught] == ["told"]
+    assert warnings.filters == before

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from ...base.syntax import syntax_tree
+from ...base.syntax import syntax_tree, warned_before
 from .cells import with_cells
 from .generated import initialiser
 from .values import NotStaged, is_static
@@ -104,7 +104,8 @@ def _tree_of(code: types.CodeType) -> ast.Module:
     """The tree of a definition."""
     if (code.co_filename, code.co_name) == ("<string>", "__init__"):
         return initialiser(code)
-    return _indented_block(code) or syntax_tree(textwrap.dedent(inspect.getsource(code)))
+    with warned_before():
+        return _indented_block(code) or syntax_tree(textwrap.dedent(inspect.getsource(code)))
 
 
 def _indented_block(code: types.CodeType) -> ast.Module | None:
@@ -137,7 +138,8 @@ def _compiled(definition: ast.FunctionDef, code: types.CodeType) -> types.CodeTy
     assert isinstance(around, ast.FunctionDef)
     around.body = [ast.copy_location(bare, definition)]
     flags = code.co_flags & __future__.annotations.compiler_flag
-    made = compile(ast.fix_missing_locations(ast.Module([around], [])), "", "exec", flags, dont_inherit=True)
+    with warned_before():
+        made = compile(ast.fix_missing_locations(ast.Module([around], [])), "", "exec", flags, dont_inherit=True)
     return next(_codes(next(_codes(made), None)), None)
 
 
@@ -201,7 +203,8 @@ def _lambda_of(code: types.CodeType) -> ast.FunctionDef | None:
 
 @lru_cache(maxsize=8)
 def _file_of(text: str) -> ast.Module:
-    return syntax_tree(text)
+    with warned_before():
+        return syntax_tree(text)
 
 
 @lru_cache(maxsize=512)

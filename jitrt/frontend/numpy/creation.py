@@ -221,8 +221,9 @@ def literal(state: Trace, value: Any) -> Any:
         return literal(state, value[turned])[turned]
     if type(value) is np.ndarray and value.dtype.names is not None and value.dtype.kind != "V":
         raise Untraceable(f"makes an array of {value.dtype}", user_line())
-    if type(value) is np.ndarray and _has_kernels(value.dtype) and value.ndim:
-        made = Tracer(b.constant(np.ascontiguousarray(value)), state)
+    is_of_numbers = type(value) is np.ndarray and _has_kernels(value.dtype)
+    if is_of_numbers and (value.ndim or value.dtype.kind == "c"):  # which says where imaginary parts are discarded
+        made = Tracer(b.constant(np.ascontiguousarray(value).reshape(value.shape)), state)
         if not value.flags.c_contiguous:
             state.orders.note(made._node, value.strides)
         return made

@@ -135,8 +135,9 @@ def _method(array: Tracer, method: Callable[..., Any], name: str, inputs: tuple,
     try:
         if method not in NUMPY_FUNCTIONS:
             raise NotCovered(f"{name} has no row")
-        build = NUMPY_FUNCTIONS[method]
-        return wrap(build(*nodes_of(inputs, array._trace), **nodes_of(kwargs, array._trace)), array)
+        result = NUMPY_FUNCTIONS[method](*nodes_of(inputs, array._trace), **nodes_of(kwargs, array._trace))
+        check_parts(array._trace, (result, *result.args))
+        return wrap(result, array)
     except NotCovered:
         return array._trace.calls.host_call(method, name, inputs, kwargs)
 
