@@ -442,10 +442,14 @@ class Specialisations:
             self.integers.fix(structure, integers)
             self.unsteady = self.unsteady or not integers
             self.replace(used, None)
-        elif self._captures is not None and catches(self._function, self._captures):
+        elif self.catches():
             self.replace(used, Plain(f"catches {type(failure).__name__}, which depends on values"))
         elif (plain := internal_error(self._name, failure)) and not plain.is_passing:
             self.replace(used, plain)
+
+    def catches(self) -> bool:
+        """Whether the function may catch what a trace, or a kernel, does not raise."""
+        return self._captures is not None and catches(self._function, self._captures)
 
     def replace(self, used: Specialisation, replacement: Plain | None) -> None:
         """Let calls like those that `used` has served be found another way; None has them traced anew."""

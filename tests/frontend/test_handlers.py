@@ -110,3 +110,42 @@ def test_what_types_decide_is_traced():
     assert fast.explain(x, np.ones(4)).plain_reason == ""
     for y in (np.ones(4), np.ones(3), np.ones(4)):
         assert_equal(fast(x, y), either(x, y))
+
+
+def behind_a_handler(x, y, i):
+    try:
+        z = 1 / y
+    except FloatingPointError:
+        return -x
+    return z * x[i]
+
+
+def behind_a_scope(x, y, i):
+    with np.errstate(divide="raise"):
+        try:
+            z = 1 / y
+        except FloatingPointError:
+            return -x
+    return z * x[i]
+
+
+def of_a_helper(x, y, i):
+    return behind_a_scope(x, y, i) + 1
+
+
+@pytest.mark.parametrize("function", [behind_a_handler, behind_a_scope, of_a_helper], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("state", ["raise", "ignore"])
+def test_what_fails_in_a_trace_behind_a_handler_that_returns(function, state):
+    """A trace raises no floating-point exception, and comes to what the function does not."""
+    compiled = jitrt.jit(function)
+    x = np.arange(1.0, 6.0)
+    with np.errstate(all=state):
+        for i in (3, 7, 7, 3, 3):
+            for y in (np.zeros(5), x, np.zeros(5)):
+                results = []
+                for f in (function, compiled):
+                    try:
+                        results.append(f(x, y, i))
+                    except IndexError as error:
+                        results.append(str(error))
+                np.testing.assert_array_equal(*results)
