@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from .. import config
 from ..base.frozen import replaced
@@ -24,8 +25,8 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
 
     `fired` gets how often each rule has changed something.
     """
-    given = graph.outputs
     graph = drop_harmless(graph)
+    given = graph.outputs
     branched, count = (graph, 0) if "one_branch" in config.rules_off() else with_branches(graph)
     if count:
         if fired is not None:
@@ -72,8 +73,8 @@ def _with_copies(graph: Graph, given: Sequence[Node]) -> Graph:
 
     multiply(result(call(x)), 1)  →  result(call(x))  →  copy(result(call(x)))
     """
-    pairs = zip(graph.outputs, given)
-    return graph.with_outputs([b.copy(n) if is_lent(n) and not is_lent(was) else n for n, was in pairs])
+    pairs = zip_longest(graph.outputs, given[: len(graph.outputs)])  # there may be more checks than before
+    return graph.with_outputs([b.copy(n) if is_lent(n) and was and not is_lent(was) else n for n, was in pairs])
 
 
 def prepared(graph: Graph) -> Graph:

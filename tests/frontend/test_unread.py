@@ -341,3 +341,31 @@ def test_two_unread_operations_on_constants():
     for _ in range(3):
         assert f(x) is x
     assert f.plain_reason == ""
+
+
+OUT_OF_DOMAIN = {
+    "1 / y": 0.0, "x / y": 0.0, "np.sqrt(y)": -1.0, "y * 1e300": 1e300, "y + 1.7e308": 1.7e308, "y - np.inf": np.inf,
+    "np.floor_divide(x, y)": 0.0, "np.remainder(x, y)": 0.0, "np.log(y)": -1.0, "np.exp(y)": 1e4, "y**2": 1e300,
+    "(y - 1) / (y - 1)": 1.0, "np.arcsin(y / 3)": 9.0, "(y * 1e200).astype('f4')": 1.0, "np.floor(1 / y)": 0.0,
+    "np.abs(1j / y)": 0.0,
+}  # fmt: skip
+BEHIND = {
+    "a mask": "q[x > 1.5] = 0.5",
+    "a mask and a scan": "q = np.cumsum(q)\n    q[x > 1.5] = 0.5",
+    "a part": "q[3:] = 1",
+    "a choice": "q = np.where(x > 1.5, 0.5, q)",
+    "two masks": "q[x > 1.5] = 0.5\n    q[x < 1] = s / 2",
+    "a number": "q = q * (s / 3)",
+    "a row": "r = np.log(x[:4]) / s\n    q[:4] = r",
+}
+
+
+@pytest.mark.wide(times=2)
+@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.parametrize("expression", OUT_OF_DOMAIN)
+def test_what_is_computed_beside_other_numbers(expression, behind):
+    """One operation that nothing reads becomes several that may raise, of other shapes and types."""
+    f = function_of(f"def f(x, y, s):\n    q = {expression}\n    {BEHIND[behind]}\n    return x + y")
+    x, y = np.linspace(0.6, 2, 64), np.linspace(0.6, 0.9, 64)
+    other = np.where(np.arange(64) == 54, OUT_OF_DOMAIN[expression], y)
+    check(f, (x, y, 2.0), (x, other, 2.0), (x, y, 2.0), state={"under": "ignore"})
