@@ -198,6 +198,13 @@ def _complex_multiply(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir
     return make_complex(builder, builder.fsub(builder.fmul(a, c), bd), builder.fadd(builder.fmul(a, d), bc))
 
 
+def _complex_multiply_scalars(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
+    """NumPy's operators on two of its scalars round each product."""
+    (a, b), (c, d) = _parts(builder, x), _parts(builder, y)
+    real = builder.fsub(builder.fmul(a, c), builder.fmul(b, d))
+    return make_complex(builder, real, builder.fadd(builder.fmul(a, d), builder.fmul(b, c)))
+
+
 def _complex_reciprocal(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Value:
     """Smith's algorithm (1962)."""
     real, imag = _parts(builder, x)
@@ -257,6 +264,7 @@ _EMITTERS: dict[tuple[str, str], Callable[..., ir.Value]] = {
     ("degrees", "f"): _float_degrees,
     ("rad2deg", "f"): _float_degrees,
     ("multiply", "c"): _complex_multiply,
+    ("scalar_multiply", "c"): _complex_multiply_scalars,
     ("square", "c"): lambda builder, dtype, x: _complex_multiply(builder, dtype, x, x),
     ("divide", "c"): _complex_divide,
     ("reciprocal", "c"): _complex_reciprocal,

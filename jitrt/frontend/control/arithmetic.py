@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ...ir.integers import Poly
-from ...ir.ops import ufuncs  # noqa: F401 (its rows are in the op table then)
 from ...ir.ops.optable import OPS
+from ...ir.ops.ufuncs import SCALAR_MULTIPLY
 from . import scalars
 from .recorder import Recorder
 from .values import (
@@ -170,12 +170,12 @@ def _need_exact(r: Recorder, x: Any) -> None:
         raise NotStaged("an integer that is no float")
 
 
-def binary(r: Recorder, op: str, x: Any, y: Any) -> Any:
-    """``x op y`` for two numbers."""
-    return _flagged(r, _binary(r, op, x, y), x, y)
+def binary(r: Recorder, op: str, x: Any, y: Any, product: str = SCALAR_MULTIPLY.name) -> Any:
+    """``x op y`` for two numbers; a `product` of NumPy's complex ones is that of their operator."""
+    return _flagged(r, _binary(r, op, x, y, product), x, y)
 
 
-def _binary(r: Recorder, op: str, x: Any, y: Any) -> Any:
+def _binary(r: Recorder, op: str, x: Any, y: Any, product: str) -> Any:
     if is_static(x) and is_static(y):
         with np.errstate(all="raise"):
             try:
@@ -189,10 +189,14 @@ def _binary(r: Recorder, op: str, x: Any, y: Any) -> Any:
     ufunc = getattr(np, op)
     operands = scalars.dtypes_of(ufunc, (x, y))
     dtype = operands[-1]
+    if op == "multiply" and dtype.kind == "c":
+        op = product
     if dtype.kind in "iu" and op != "power":
         return _integer_binary(r, op, x, y, dtype, False)
     if op == "power" and isinstance(y, (int, float)) and y == 2 and dtype.kind in "fc":
         name = scalars.register_of(r, x, dtype)
+        if dtype.kind == "c":
+            return Scalar(dtype, False, r.compute(SCALAR_MULTIPLY.name, [name, name], [dtype] * 2, dtype))
         return Scalar(dtype, False, r.compute("square", [name], [dtype], dtype))
     if dtype.kind in "iu":
         return _integer_power(r, x, y, dtype, False)
@@ -385,7 +389,8 @@ def apply(r: Recorder, ufunc: np.ufunc, args: list[Any]) -> Any:
         x, y = (np.asarray(a)[()] if is_static(a) else Scalar(a.dtype, False, a.name, a.value) for a in args)
         weak = [is_python_number(a) for a in args]
         # A function of NumPy's makes a NumPy number of Python's; beside a NumPy number Python's stay weak.
-        made = binary(r, name, *((x, y) if all(weak) else args))
+        x, y = (x, y) if all(weak) else args
+        made = binary(r, name, x, y, product="multiply")
         return Scalar(made.dtype, False, made.name, made.value) if isinstance(made, Scalar) else made
     if name in COMPARISONS:
         made = compare(r, name, *args)
@@ -400,6 +405,8 @@ def apply(r: Recorder, ufunc: np.ufunc, args: list[Any]) -> Any:
     if name in ("maximum", "minimum", "fmax", "fmin") and dtype.kind in "iu":
         left, right = (scalars.poly_of(r, a) for a in args)
         return integer((r.maximum if "max" in name else r.minimum)(left, right), dtype, False)
+    if name == "square" and dtype.kind == "c":  # of a single element it rounds each product, too
+        return binary(r, "multiply", args[0], args[0])
     if name not in OPS:
         raise NotStaged(f"numpy.{name}")
     return scalars.from_register(

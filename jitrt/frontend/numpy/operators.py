@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...ir.extents import Size
 from ...ir.node import Node
+from ...ir.ops.ufuncs import SCALAR_MULTIPLY
 from ...values.masked import Masked
 from ..python.classes import name_of
 from ..python.userline import user_line
@@ -51,7 +52,10 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
         if ufunc is np.power and tracer is x and x.dtype.kind == "f" and _may_be_half(y):
             return _power_of_scalar(x, y)
         if x_is_number or y_is_number or type(x) is type(y):  # NumPy would ask nobody else
-            return tracer.__array_ufunc__(ufunc, "__call__", x, y)
+            made = tracer.__array_ufunc__(ufunc, "__call__", x, y)
+            if ufunc is np.multiply and isinstance(made, Operators) and made._scalar and made.dtype.kind == "c":
+                return made._new(product(made._node, x, y), scalar=True)
+            return made
         return ufunc(x, y)
     return _with_another(ufunc, tracer, x, y)
 
@@ -211,6 +215,13 @@ def _checked(ufunc: np.ufunc, made: Any, *operands: Any) -> Any:
         nodes = [v._node if isinstance(v, Operators) else made._trace.lift(v) for v in operands]
         note_overflow(made._trace, ufunc, made._node, *nodes)
     return made
+
+
+def product(made: Node, *operands: Any) -> Node:
+    """A product of complex numbers as the operator gives it: of two scalars it has other bits than that of arrays."""
+    if any(isinstance(v, np.ndarray) or (isinstance(v, Operators) and v._is_array()) for v in operands):
+        return made
+    return Node(SCALAR_MULTIPLY, made.args, made.params, made.type)
 
 
 def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

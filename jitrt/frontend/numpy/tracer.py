@@ -27,7 +27,7 @@ from .assignment import assign_item
 from .choices import Choice
 from .functions import call_function
 from .numbers import fits_scalar
-from .operators import type_name
+from .operators import product, type_name
 from .subscripts import item_of
 from .ufunccalls import call_ufunc
 from .wording import in_numpys_words
@@ -210,6 +210,8 @@ class Tracer(ArrayMethods):
                 made = trace.memory[ufunc, given] = b.elementwise(ufunc, *given)
             except ValueError as error:
                 raise in_numpys_words(error, ufunc, (x, y), {})  # noqa: B904 - it may be itself
+        if ufunc is np.multiply and made.type.dtype.kind == "c":
+            made = product(made, self, other)
         if trace.phases.have_begun:
             made = trace.phases.recorded(made)
         trace.effects.operation(made)

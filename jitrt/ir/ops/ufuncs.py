@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from functools import lru_cache
 
 import numpy as np
 from numpy._core.umath import clip as clip_ufunc  # type: ignore[attr-defined]
 
+from ...base.frozen import replaced
 from ..node import Node
 from ..types import ArrayType, canonical
 from .optable import SPECIAL, Kind, NotCovered, Op, row
@@ -177,6 +179,8 @@ def _numpy_ufuncs() -> list[np.ufunc]:
 
 NUMPY_UFUNCS: dict[np.ufunc, Op] = {ufunc: _row_of_numpy_ufunc(ufunc) for ufunc in _numpy_ufuncs()}
 NUMPY_UFUNCS[clip_ufunc] = CLIP
+# Products of two of NumPy's complex scalars have other bits than those of arrays.
+SCALAR_MULTIPLY = row(replaced(NUMPY_UFUNCS[np.multiply], name="scalar_multiply", numpy=operator.mul))
 OTHER_UFUNCS: dict[np.ufunc, Op] = {}  # those whose rows were made elsewhere
 
 
