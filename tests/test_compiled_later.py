@@ -111,6 +111,23 @@ def test_looks_at_values_are_as_they_were():
         assert not fast.plain_reason
 
 
+@pytest.mark.parametrize("is_mutual", [False, True])
+def test_recursive_functions_are_not_traced_at_each_level(is_mutual):
+    traced = []
+
+    @jitrt.jit
+    def power(x, n):
+        traced.append(n)
+        return x if n == 0 else (another if is_mutual else power)(x, n - 1) * x
+
+    @jitrt.jit
+    def another(x, n):
+        return x if n == 0 else power(x, n - 1) * x
+
+    np.testing.assert_allclose(power(x, 20), x**21, rtol=1e-13)
+    assert len(traced) <= 50
+
+
 def test_what_fails_is_tried_by_who_needs_it(monkeypatch, caplog):
     compile_nests, threads = compiling.compile_nests, []
 

@@ -246,7 +246,7 @@ class ServedFunction(NativeCallable):
             call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
             wanted_loops = self._wanting_loops(by_position if site.tries_loops else None)
-            with Compilation(self.__name__, self._may_wait) as compiling, wanted_loops:
+            with Compilation(self.__name__, self._may_put_off) as compiling, wanted_loops:
                 found = known.find(leaves, call.structure, answers)
                 if isinstance(found, Specialisation) and self._is_spared(found, compiling.has_put_off and not answers):
                     return self._meanwhile()
@@ -315,7 +315,7 @@ class ServedFunction(NativeCallable):
 
     def _called_loops(self, by_position: Any) -> Any:
         """What a procedure gives that takes the place of the plain function."""
-        with Compilation(self.__name__, self._may_wait):
+        with Compilation(self.__name__, self._may_put_off):
             return self._loops.call(by_position, instead_of_plain=True)
 
     def _meanwhile(self) -> object:
@@ -343,6 +343,13 @@ class ServedFunction(NativeCallable):
     def _may_wait(self) -> bool:
         """Whether first calls may run plain: nobody asks."""
         return not config.strict() and (self._options.on_plain or config.on_plain()) == "ignore"
+
+    @property
+    def _may_put_off(self) -> bool:
+        """Whether first calls may run plain while a thread compiles: none of them calls the function in turn."""
+        code = getattr(self._function, "__code__", None)
+        is_recursive = code is not None and code.co_name in code.co_names + code.co_freevars
+        return self._may_wait and not is_recursive and self._tally.is_outermost
 
     def _tell(self, plain: Plain | None) -> None:
         """Warn that the plain function runs, once for each reason, or raise, as the user has asked for."""

@@ -70,6 +70,11 @@ class Tally:
         """The address of the words."""
         return address(self.words)
 
+    @property
+    def is_outermost(self) -> bool:
+        """Whether the call that is looked at now stands in no other one of the same function."""
+        return bool(self.words[_DEPTH] <= 1)
+
     def looks(self) -> AbstractContextManager[None]:
         """A context: Python serves a call. One in the trace of another function is part of that."""
         try:
