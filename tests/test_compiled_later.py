@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -144,6 +145,29 @@ def test_what_fails_is_tried_by_who_needs_it(monkeypatch, caplog):
         threading.Event().wait(0.01)
     assert len(threads) == 1 and threads[0] is not threading.main_thread()
     assert serves(fast) == [*FIRST_PLAIN[1:], False]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
+def test_who_waits_can_be_interrupted(monkeypatch):
+    compile_nests, interrupted = compiling.compile_nests, threading.Event()
+
+    def slow(*args):
+        interrupted.wait(60)
+        return compile_nests(*args)
+
+    monkeypatch.setattr(compiling, "compile_nests", slow)
+    fast = jitrt.jit(curve)
+    for _ in range(policy.PUT_OFF_CALLS):
+        fast(x, x)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fast(x, x)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        interrupted.set()
+    assert serves(fast) == [False] * 5
 
 
 def test_what_cannot_be_compiled_runs_plain(monkeypatch, caplog):
