@@ -10,13 +10,18 @@ are computed in chunks, and what is between is freed as soon as nothing needs it
 
 from __future__ import annotations
 
+import math
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import copy_context
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+from .. import config
 from ..ir import build as b
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.optable import CONSTANT, Kind, Op
@@ -25,6 +30,7 @@ from ..ir.strided import depends
 
 FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
 _CHUNK = 1 << 16  # elements
+_SHARED = 1 << 18  # elements of results that are worth a thread
 _WIDE = {"e": "d", "f": "d", "F": "D"}  # in which wide constants are computed
 _COMPUTED = frozenset({Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.COMPOUND})
 _KINDS = _COMPUTED | {Kind.VIEW, Kind.ASSEMBLE, Kind.GATHER}
@@ -185,11 +191,39 @@ class _Folder:
             args = [_widened(x) for x in args]
             if node.op is CAST and node.dtype.char in _WIDE:
                 return args[0]
+        if isinstance(function, np.ufunc) and not node.op.is_function and node.type.size > _SHARED and not node.params:
+            return _by_two_threads(function, args)
         return function(*args, **node.numpy_kwargs) if node.params else function(*args)
 
     def _dtype(self, node: Node) -> np.dtype:
         """That of the values of a node."""
         return np.dtype(_WIDE.get(node.dtype.char, node.dtype)) if self._is_wide else node.dtype
+
+
+def _by_two_threads(function: np.ufunc, args: Sequence[Any]) -> np.ndarray:
+    """A result, of which another thread computes half of the rows if it is large, under the same error state."""
+    shape = np.broadcast_shapes(*map(np.shape, args))
+    is_large = math.prod(shape) > _SHARED and shape[0] > 1
+    has_dtypes = all(isinstance(x, (np.ndarray, np.generic)) for x in args)
+    if not (is_large and has_dtypes and (config.threads_from_environment() or config.processors()) > 1):
+        return function(*args)
+    made = np.empty(shape, function.resolve_dtypes((*(x.dtype for x in args), None))[-1])
+    failures: list[Exception] = []
+
+    def compute(rows: slice) -> None:
+        parts = [x[rows] if np.ndim(x) == len(shape) and np.shape(x)[0] > 1 else x for x in args]
+        try:
+            function(*parts, out=made[rows])
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(compute, slice(shape[0] // 2, None)))
+    thread.start()
+    compute(slice(shape[0] // 2))
+    thread.join()
+    if failures:
+        raise failures[0]
+    return made
 
 
 def _widened(x: np.ndarray) -> np.ndarray:

@@ -72,6 +72,26 @@ def test_what_numpy_would_warn_of_stays():
     assert found.op.name == "divide" and all(a.op.name == "constant" for a in found.args)
 
 
+@pytest.mark.parametrize("rows", [2, 7, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.int64])
+def test_halves_of_large_results_have_numpys_bits(rows, dtype):
+    rng = np.random.default_rng(rows)
+    x = rng.uniform(-9, 9, (rows, 400_000 // rows)).astype(dtype)
+    for other in (x[::-1].copy(), x[:1], x[:, :1].copy(), x[0], dtype(3)):
+        for function in (np.multiply, np.subtract, np.not_equal):
+            want = function(x, other)
+            got = _value(_folded(b.elementwise(function, b.constant(x), b.constant(other)), x.shape))
+            assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_what_numpy_would_warn_of_in_either_half_stays(place):
+    x = np.ones((400, 1000))
+    x[place, 0] = 1e300
+    folded = _folded(b.elementwise(np.multiply, b.constant(x), b.constant(x)), x.shape)
+    assert folded.op.name == "multiply"
+
+
 def test_a_constant_does_not_grow():
     row, column = b.constant(np.arange(3000.0)), b.constant(np.arange(2000.0).reshape(2000, 1))
     found = _folded(b.elementwise(np.add, b.elementwise(np.multiply, row, row), column), (2000, 3000))
