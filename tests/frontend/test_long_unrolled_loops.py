@@ -64,7 +64,8 @@ def test_a_loop_that_will_record_too_much_is_given_up_early(recorded):
 def test_a_loop_that_may_end_early_is_not(recorded, function):
     fast = jitrt.jit(function)
     x = np.arange(1.0, 401.0)
-    np.testing.assert_allclose(fast(x), function(x), rtol=1e-14)
+    for _ in range(3):  # a thread compiles during the first two
+        np.testing.assert_allclose(fast(x), function(x), rtol=1e-14)
     assert not fast.plain_reason
 
 
