@@ -26,7 +26,7 @@ def with_complex_flags(emit: Emitter, op: Op, operands: Sequence[np.dtype]) -> E
     add = _ADDED.get(op.name) if op.library == "numpy" and operands[0].kind == "c" else None
     if add is None:
         return emit
-    return lambda builder, args: add(builder, args, emit(builder, args))
+    return lambda builder, args: add(builder, args, emit)
 
 
 def _parts(builder: ir.IRBuilder, z: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -48,13 +48,16 @@ def _zero_or_invalid(builder: ir.IRBuilder, is_invalid: ir.Value, x: ir.Value) -
     return builder.fsub(chosen, chosen)
 
 
-def _ordered(builder: ir.IRBuilder, args: Sequence[ir.Value], made: ir.Value) -> ir.Value:
-    """Real parts are compared, and imaginary ones where these are equal."""
+def _ordered(builder: ir.IRBuilder, args: Sequence[ir.Value], emit: Emitter) -> ir.Value:
+    """Real parts are compared, and imaginary ones where these are equal.
+
+    The flag's zero is part of an operand: LLVM knows what comparing a number with itself gives, whatever else is asked.
+    """
     (a, b), (c, d) = (_parts(builder, z) for z in args)
     further = builder.and_(builder.fcmp_ordered("==", a, c), builder.fcmp_unordered("uno", b, d))
     is_invalid = builder.or_(builder.fcmp_unordered("uno", a, c), further)
     zero = _zero_or_invalid(builder, is_invalid, a)
-    return builder.and_(made, builder.fcmp_ordered("==", zero, zero.type(0.0)))
+    return emit(builder, [builder.insert_value(args[0], builder.fsub(a, zero), 0), args[1]])
 
 
 def _nan_if(builder: ir.IRBuilder, is_invalid: ir.Value, x: ir.Value, made: ir.Value) -> ir.Value:
@@ -63,12 +66,12 @@ def _nan_if(builder: ir.IRBuilder, is_invalid: ir.Value, x: ir.Value, made: ir.V
     return builder.insert_value(made, builder.fsub(real, _zero_or_invalid(builder, is_invalid, x)), 0)
 
 
-def _divided(builder: ir.IRBuilder, args: Sequence[ir.Value], made: ir.Value) -> ir.Value:
+def _divided(builder: ir.IRBuilder, args: Sequence[ir.Value], emit: Emitter) -> ir.Value:
     real, imag = _parts(builder, args[-1])
-    return _nan_if(builder, builder.fcmp_unordered("uno", real, imag), real, made)
+    return _nan_if(builder, builder.fcmp_unordered("uno", real, imag), real, emit(builder, args))
 
 
-def _turned(builder: ir.IRBuilder, args: Sequence[ir.Value], made: ir.Value) -> ir.Value:
+def _turned(builder: ir.IRBuilder, args: Sequence[ir.Value], emit: Emitter) -> ir.Value:
     """An angle that is no number, or any angle of nan; infinity, and zero, have none."""
     real, imag = _parts(builder, args[0])
     is_nan = _is_nan(builder, real)
@@ -77,10 +80,10 @@ def _turned(builder: ir.IRBuilder, args: Sequence[ir.Value], made: ir.Value) -> 
     is_none = builder.and_(is_none, builder.not_(_is_infinite(builder, real)))
     only_nan = builder.and_(is_nan, _is_nan(builder, imag))
     is_invalid = builder.and_(builder.or_(has_angle, is_none), builder.not_(only_nan))
-    return _nan_if(builder, is_invalid, real, made)
+    return _nan_if(builder, is_invalid, real, emit(builder, args))
 
 
-_ADDED: dict[str, Callable[[ir.IRBuilder, Sequence[ir.Value], ir.Value], ir.Value]] = {
+_ADDED: dict[str, Callable[[ir.IRBuilder, Sequence[ir.Value], Emitter], ir.Value]] = {
     **dict.fromkeys(("less", "less_equal", "greater", "greater_equal"), _ordered),
     **dict.fromkeys(("divide", "reciprocal"), _divided),
     "exp": _turned,

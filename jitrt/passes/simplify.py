@@ -96,9 +96,11 @@ def divide_by_power_of_two(n: Node) -> Node | None:
     return _ufunc(np.multiply, n, x, b.broadcast_to(b.constant(n.dtype.type(reciprocal)), n.shape))
 
 
-@rule("add multiply", "a + x → x + a, a a literal", "sums and products do not depend on the order of two operands")
+@rule("add multiply", "a + x → x + a, a a literal", "sums and products of real numbers are those of either order")
 def literal_last(n: Node) -> Node | None:
     x, y = n.args
+    if n.dtype.kind == "c":  # of their products, the one that is rounded before it is added depends on the order
+        return None
     return Node(n.op, (y, x), n.params, n.type) if literal(x) is not None and literal(y) is None else None
 
 

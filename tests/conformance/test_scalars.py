@@ -67,6 +67,14 @@ def test_python_numbers(char):
             check(together(powers), shaped, **tolerance(char))
 
 
+@pytest.mark.parametrize("char", "FD")
+def test_products_with_complex_literals(char):
+    # One of two products is rounded before they are added: which one depends on the order of the factors.
+    x = ordinary(char, 999)
+    for function in (lambda x: (0.3 + 0.7j) * x, lambda x: x * (0.3 + 0.7j), lambda x: 1 - (0.3 + 0.7j) * x):
+        np.testing.assert_array_equal(jitrt.jit(function)(x), function(x))
+
+
 @pytest.mark.parametrize("char", few("?lfFBdbhHiILegDG", 4))
 def test_numpy_scalars(char):
     x = operand(char)

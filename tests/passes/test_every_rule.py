@@ -20,7 +20,10 @@ CASES = {  # where the rule applies, and where it does not
         (lambda x: np.broadcast_to(np.broadcast_to(x[0], (3, 4)), (2, 3, 4)) + 1.0, F),
         (lambda x: np.broadcast_to(x[0], (3, 4)) + 1.0, F),
     ],
-    "literal_last": [[(lambda x: 2.0 * x, F), (lambda x: (2 + x) * (x + 2), I)], (lambda x: x * 2.0, F)],
+    "literal_last": [
+        [(lambda x: 2.0 * x, F), (lambda x: (2 + x) * (x + 2), I)],
+        [(lambda x: x * 2.0, F), (lambda x: (0.3 + 0.7j) * x, Z)],
+    ],
     "reassociate": [
         [
             (lambda x: (x + 1) + 2, I),
