@@ -148,7 +148,9 @@ class Call(NamedTuple):
         """
         plain, compiled = self.function(), jitrt.jit(self.function())
         for _ in range(2):
-            self.run(compiled)
+            raised = self.run(compiled)[1]
+            if raised is not None and issubclass(raised[0], jitrt.JitrtError):  # behind which later calls run plain
+                return f"raised {raised} at first"
         differences = (self._difference(plain, compiled, turn) for turn in range(turns))
         return next((f"{found} (turn {turn})" for turn, found in enumerate(differences) if found), "")
 

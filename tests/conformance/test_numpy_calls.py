@@ -121,6 +121,28 @@ def test_calls_that_differed(text, dtype):
     assert not call.difference(), call.difference()
 
 
+@pytest.mark.parametrize("form", ["alone", "loop"])
+@pytest.mark.parametrize("fill", ["'a'", "b'a'", "None", "object", "{1: 2}", "np.array('a')", "2**70", "'5'", "300"])
+@pytest.mark.parametrize(
+    "text", ["np.full(x0.shape, {}, x0.dtype)", "np.full_like(x0, {})", "np.copyto(x0, {}, casting='unsafe')"]
+)
+def test_fills_of_no_elements(text, fill, form):
+    # NumPy converts nothing then, not even a text that is no number.
+    for dtype in ("f8", "u1", "c16"):
+        call = Call(text.format(fill), (lambda dtype=dtype: np.zeros((0, 3), dtype),), form)
+        assert not call.difference(), call.difference()
+
+
+@pytest.mark.parametrize(
+    "value", ["np.str_('5')", "np.float64(1e300)", "np.float64(2.5)", "np.datetime64('2020-01-01')"]
+)
+@pytest.mark.parametrize("index", ["...", "slice(0, 2)", "x0 > 0", "0"])
+@pytest.mark.parametrize("dtype", ["u1", "i8", "f4"])
+def test_assigned_scalars(dtype, index, value):
+    call = Call(f"x0.__setitem__({index}, {value})", (lambda: np.arange(3).astype(dtype),))
+    assert not call.difference(), call.difference()
+
+
 ALONG = """x0.cumsum({}); x0.cumprod(axis={}); x0.sum({}); x0.argmax({}); x0.std({}); np.diff(x0, axis={}); x0.any({})
 np.concatenate([x0, x0], {}); np.stack([x0, x0], {}); x0.swapaxes({}, 0); np.expand_dims(x0, {}); np.flip(x0, {})
 np.roll(x0, 1, {}); x0.repeat(2, {}); x0.take([0], {}); np.sort(x0, {}); x0.argsort({}); np.moveaxis(x0, {}, 0)

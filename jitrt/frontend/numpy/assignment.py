@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -77,10 +78,16 @@ def _value_node(value: Any, target: Tracer) -> Node:
         return stored(target._trace, value._node, target.dtype)
     if isinstance(value, np.complexfloating) and target.dtype.kind in "biuf":
         raise Untraceable("stores a complex number as a real one, of which NumPy warns", user_line())
-    if isinstance(value, (bool, int, float, complex, np.generic)):
+    if isinstance(value, (bool, int, float, complex, np.generic)) and not isinstance(value, np.flexible):
         element = np.empty((), target.dtype)
-        with np.errstate(all="ignore"):  # of which each call has to tell NumPy's error state
-            element[()] = value  # raises what NumPy raises for a number that does not fit
+        is_cast = isinstance(value, (np.floating, np.datetime64)) and target.dtype.kind in "iu"
+        try:
+            with np.errstate(all="raise" if is_cast else "ignore"):  # each call has to tell NumPy's error state
+                element[()] = value  # raises what NumPy raises for a number that does not fit
+        except (ArithmeticError, TypeError, ValueError):
+            if is_cast:  # a single one, that is: several are cast, of which NumPy may warn
+                raise Untraceable("stores a number that may not fit into an integer", user_line()) from None
+            raise
         is_finite = isinstance(value, int) or np.isfinite(value)
         is_too_large = target.dtype.kind in "fc" and np.isinf(element) and is_finite
         if (isinstance(value, float) and target.dtype.kind in "fc") or is_too_large:
@@ -240,6 +247,17 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     _write(dst, fitted)
 
 
+@contextlib.contextmanager
+def converting_for(shape: tuple[int, ...]) -> Iterator[None]:
+    """What fills an array of this shape is converted: NumPy converts nothing, not even a text, for no elements."""
+    try:
+        yield
+    except (OverflowError, TypeError, ValueError) as error:
+        if 0 not in shape:
+            raise
+        raise Untraceable("fills an array that has no elements with what it could not hold", user_line()) from error
+
+
 def _copied(src: Any, dst: Tracer, casting: Any) -> Node:
     """What `copyto` copies, as a node.
 
@@ -252,7 +270,7 @@ def _copied(src: Any, dst: Tracer, casting: Any) -> Node:
         if dst.dtype.kind != "c" and np.iscomplexobj(src):
             raise Untraceable("copies complex numbers to real ones", user_line())
         probe = np.empty(np.shape(src), dst.dtype)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), converting_for(dst.shape):
             np.copyto(probe, src, casting=casting)
         return _value_node(src, dst) if dst.dtype.kind in "fc" else b.constant(probe[()])
     node = _value_node(src, dst)

@@ -38,7 +38,7 @@ from ..python.userline import user_line
 from ..state import Trace
 from ..storage import fit
 from . import draws, maskedfunctions
-from .assignment import list_node
+from .assignment import converting_for, list_node
 from .numbers import fits_scalar, library_call, stored
 from .operands import phantoms, plain_shape
 from .order import letter
@@ -118,7 +118,8 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
     else:
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
-        with watched(state, "full") if np.iscomplexobj(fill) else contextlib.nullcontext():
+        watching = watched(state, "full") if np.iscomplexobj(fill) else contextlib.nullcontext()
+        with watching, converting_for(shape):
             element = np.full((), int(fill) if is_extent(fill) else fill, dtype)
         if element.shape or not _has_kernels(element.dtype):  # a dtype may have a shape
             return function(*args, **kwargs)

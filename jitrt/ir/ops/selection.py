@@ -120,7 +120,9 @@ def _declare_filled(function: Callable[..., Any], value: Any) -> None:
             not isinstance(a, Node)
             or len(args) > 1
             or any(v not in ("K", "A", "C", "F", True) for v in kwargs.values())
-            or isinstance(fill, (np.ndarray, list, tuple, str, bytes, complex, np.complexfloating))
+            or not (isinstance(fill, (Node, int, float, np.generic, type(None))) or is_extent(fill))
+            or isinstance(fill, (np.flexible, np.complexfloating))
+            or (fill is None and (a.dtype if dtype is None else b.given_dtype(dtype)).kind != "f")
         ):
             raise NotCovered(f"{function.__name__} with such arguments")
         target = b.given_dtype(dtype) if dtype is not None else a.dtype
