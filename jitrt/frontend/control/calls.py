@@ -70,14 +70,15 @@ _ITERATORS = ("range", "zip", "enumerate", "reversed", "map")
 
 
 _GIVE_ARRAYS = frozenset(  # without axes, too
-    """copy asarray array reshape where empty zeros ones full empty_like zeros_like ones_like full_like""".split()
+    """copy asarray asanyarray array reshape where empty zeros ones full empty_like zeros_like ones_like
+    full_like""".split()
 )
 _OF_SMALL = (np.linalg.inv, np.linalg.solve, np.linalg.det, np.linalg.cholesky)
 
 
 _ALL = ".all"  # no name of a user's
 # They go through their arguments, and do not keep them.
-_READERS = (len, list, tuple, set, frozenset, sum, min, max, any, all, sorted, np.array, np.asarray)
+_READERS = (len, list, tuple, set, frozenset, sum, min, max, any, all, sorted, np.array, np.asarray, np.asanyarray)
 _OF_ALL = (list, tuple, sum, min, max, any, all, sorted)  # they want all elements of their argument
 
 
@@ -208,7 +209,7 @@ class Calls(ListCalls):
         """A call of a function that is known."""
         r = self.r
         is_empty = len(e.args) == 1 and isinstance(e.args[0], ast.List) and not (e.args[0].elts or kwargs)
-        if is_empty and (function is np.array or function is np.asarray):
+        if is_empty and function in (np.array, np.asarray, np.asanyarray):
             return self.call(np.empty, [0], {}, ast.copy_location(ast.Call(e.func, [], []), e))
         if function in _READERS:
             args = list(map(of_listing, args))

@@ -34,9 +34,10 @@ def _ascontiguousarray(r: Recorder, value: Any, dtype: Any = None) -> Array:
 @function(np.asarray, np.asanyarray)
 def _asarray(r: Recorder, value: Any, dtype: Any = None) -> Array:
     """An array that has this dtype is itself the result."""
-    made = as_array(r, value)
-    if dtype is not None:
-        made = a.cast(r, made, known_dtype(dtype))
+    known = None if dtype is None else known_dtype(dtype)
+    made = as_array(r, value, known)
+    if known is not None:
+        made = a.cast(r, made, known)
     return a.materialise(r, made, always=True) if isinstance(value, RunTimeList) else made
 
 

@@ -15,7 +15,7 @@ from .arithmetic import apply
 from .lists import RunTimeList
 from .recorder import Recorder
 from .scalars import dtypes_of, from_register, poly_of, register_of
-from .values import BOOL, Array, Complex, NotStaged, dtype_of, is_number, is_static
+from .values import BOOL, Array, Complex, NotStaged, dtype_of, is_number, is_python_number, is_static
 
 Handler = Callable[..., Any]
 FUNCTIONS: dict[Any, Handler] = {}
@@ -80,26 +80,32 @@ def scalar_if_0d(r: Recorder, value: Any) -> Any:
     return value
 
 
-def as_array(r: Recorder, value: Any) -> Array:
-    """An array of what `np.asarray` takes."""
+def as_array(r: Recorder, value: Any, dtype: np.dtype | None = None) -> Array:
+    """An array of what `np.asarray` takes; numbers, and those of lists, become of `dtype`, into which they must fit."""
     if isinstance(value, Array):
         return value
     if isinstance(value, RunTimeList):
         return lists.as_array(r, value)
     if is_number(value):
-        dtype = dtype_of(value)
-        name = register_of(r, value, dtype)
-        return Array(dtype, (), lambda indices: name, frozenset())
+        made_of = dtype_of(value) if dtype is None else dtype
+        name = _element(r, value, made_of)
+        return Array(made_of, (), lambda indices: name, frozenset())
     if isinstance(value, (list, tuple)) and value:
-        parts = [as_array(r, v) if isinstance(v, (list, tuple)) else v for v in value]
+        parts = [as_array(r, v, dtype) if isinstance(v, (list, tuple)) else v for v in value]
         if all(map(is_number, parts)):
-            dtype = np.result_type(*(dtype_of(v) for v in parts))
+            dtype = np.result_type(*(dtype_of(v) for v in parts)) if dtype is None else dtype
             made = a.fresh(r, dtype, (Poly.number(len(parts)),))
             for k, v in enumerate(parts):
-                a.store(r, made, (Poly.number(k),), register_of(r, v, dtype))
+                a.store(r, made, (Poly.number(k),), _element(r, v, dtype))
             return made
         return stack(r, parts)
     raise NotStaged("an array of this")
+
+
+def _element(r: Recorder, value: Any, dtype: np.dtype) -> str:
+    """A number as an element of an array: Python's floats become the integers that `int` makes of them."""
+    is_cut = dtype.kind in "iu" and dtype_of(value).kind == "f" and is_python_number(value) is not False
+    return a.converted(r, value, dtype) if is_cut else register_of(r, value, dtype)
 
 
 def shape_of(r: Recorder, value: Any) -> tuple[Poly, ...]:
