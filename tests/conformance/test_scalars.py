@@ -75,6 +75,33 @@ def test_products_with_complex_literals(char):
         np.testing.assert_array_equal(jitrt.jit(function)(x), function(x))
 
 
+PRODUCTS = {
+    "elements": lambda x, y: x * y,
+    "a literal": lambda x, y: x * (0.3 + 0.7j) + (0.3 + 0.7j) * y,
+    "a square": lambda x, y: x**2,
+    "NumPy's function": lambda x, y: np.multiply(x, y),
+    "a scalar of NumPy's": lambda x, y: x * np.complex64(0.3 + 0.7j) - y,
+    "sums": lambda x, y: (x + y) * (x - y) * 2.5,
+}
+
+
+@pytest.mark.parametrize("char", "FD")
+@pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
+def test_products_of_complex_scalars(product, char):
+    # NumPy's operator rounds each product of parts, and its ufunc fuses one of them with their sum.
+    def of_elements(x):
+        made = np.empty_like(x)
+        for i in range(len(x)):
+            made[i] = product(x[i], x[i - 1])
+        return made
+
+    x = ordinary(char, 200)
+    np.testing.assert_array_equal(jitrt.jit(of_elements)(x), of_elements(x))
+    of_two, compiled = (lambda x: product(x[0], x[1])), jitrt.jit(lambda x: product(x[0], x[1]))
+    for k in range(50):
+        assert compiled(x[k : k + 2]) == of_two(x[k : k + 2])
+
+
 @pytest.mark.parametrize("char", few("?lfFBdbhHiILegDG", 4))
 def test_numpy_scalars(char):
     x = operand(char)

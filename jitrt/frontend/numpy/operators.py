@@ -51,12 +51,11 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
             return power(x, y)
         if ufunc is np.power and tracer is x and x.dtype.kind == "f" and _may_be_half(y):
             return _power_of_scalar(x, y)
-        if x_is_number or y_is_number or type(x) is type(y):  # NumPy would ask nobody else
-            made = tracer.__array_ufunc__(ufunc, "__call__", x, y)
-            if ufunc is np.multiply and isinstance(made, Operators) and made._scalar and made.dtype.kind == "c":
-                return made._new(product(made._node, x, y), scalar=True)
-            return made
-        return ufunc(x, y)
+        alone = x_is_number or y_is_number or type(x) is type(y)  # NumPy would ask nobody else
+        made = tracer.__array_ufunc__(ufunc, "__call__", x, y) if alone else ufunc(x, y)
+        if ufunc is np.multiply and isinstance(made, Operators) and made._scalar and made.dtype.kind == "c":
+            return made._new(product(made._node, x, y), scalar=True)
+        return made
     return _with_another(ufunc, tracer, x, y)
 
 
