@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +21,7 @@ from .codegen import operations
 from .codegen.kernels import Kernel, kernels_of
 from .errors import NotWorthwhile
 from .ir.build import encoding_of
-from .ir.extents import is_extent
+from .ir.extents import estimate, is_extent
 from .ir.node import Graph, Node
 from .ir.ops.contractions import RESULT
 from .ir.ops.optable import INPUT, Kind
@@ -211,7 +212,9 @@ def generate(lowered: Lowered) -> Made:
 
 
 def _may_be_later(traced: Graph, nests: Sequence[LoopNest]) -> bool:
-    """Whether NumPy is expected to have answered the first calls before the kernels are compiled."""
+    """Whether NumPy is expected to have answered the first calls before the kernels are compiled, in little memory."""
+    if any(math.prod(map(estimate, n.shape)) * n.dtype.itemsize > policy.PUT_OFF_BYTES for n in traced.nodes()):
+        return False
     compiled = sum(policy.COMPILED_KERNEL + policy.COMPILED_STATEMENT * len(list(n.statements())) for n in nests)
     return policy.PUT_OFF_CALLS * first_numpy_time([traced]) < 1000 * compiled
 

@@ -37,6 +37,7 @@ FEW_TURNS = 16  # with so many turns of a loop of which nothing is known
 # Calls that run plain while a thread compiles what serves later ones, if NumPy is done with all of them by then: so
 # many of a kind, since the clock shall not say which calls run compiled.
 PUT_OFF_CALLS = 2
+PUT_OFF_BYTES = 4 << 20  # of the largest array: NumPy makes a new one for each operation
 COMPILED_KERNEL, COMPILED_STATEMENT = 8_000_000, 300_000  # what LLVM takes for one, and for each statement in it
 
 # Whether another trace pays: `call.budget`.

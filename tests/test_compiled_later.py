@@ -77,6 +77,13 @@ def test_what_takes_numpy_long_is_compiled_at_once(monkeypatch):
     assert serves(jitrt.jit(curve)) == [False] * 5
 
 
+def test_large_arrays_are_not_left_to_numpys_temporaries():
+    fast = jitrt.jit(curve)
+    large = np.ones(policy.PUT_OFF_BYTES // 8 + 1)
+    fast(large, large)
+    assert not fast.plain_reason
+
+
 def test_kernels_of_another_function_are_waited_for():
     first, second = jitrt.jit(curve), jitrt.jit(lambda x, y: curve(x, y))
     with later.compiling:
