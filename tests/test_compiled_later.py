@@ -177,6 +177,14 @@ def test_who_waits_can_be_interrupted(monkeypatch):
     assert serves(fast) == [False] * 5
 
 
+def test_there_may_be_no_more_threads(monkeypatch):
+    def failing(*args):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(later._thread, "start_new_thread", failing)
+    assert serves(jitrt.jit(curve)) == FIRST_PLAIN
+
+
 def test_what_cannot_be_compiled_runs_plain(monkeypatch, caplog):
     def failing(*args):
         raise ValueError("no such instruction")

@@ -14,6 +14,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic, sleep
 
 from ..base import collection, forks
@@ -65,8 +66,9 @@ class Task:
         with _queueing, at_work():
             _queue.append(self)
             if not _has_thread:
-                _has_thread = True
-                _thread.start_new_thread(_serve, ())
+                with suppress(RuntimeError):  # there can be no more threads: who needs it makes it
+                    _thread.start_new_thread(_serve, ())
+                    _has_thread = True
 
 
 def _next() -> Task | None:
