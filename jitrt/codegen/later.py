@@ -46,11 +46,6 @@ class Task:
     def __init__(self, make: Callable[[], None]):
         self._make: Callable[[], None] | None = make
 
-    @property
-    def is_done(self) -> bool:
-        """Whether it is made."""
-        return self._make is None
-
     def finish(self) -> None:
         """Make it, or wait for the thread that does."""
         if self._make is not None:
