@@ -156,9 +156,10 @@ def test_what_fails_is_tried_by_who_needs_it(monkeypatch, caplog):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
 def test_who_waits_can_be_interrupted(monkeypatch):
-    compile_nests, interrupted = compiling.compile_nests, threading.Event()
+    compile_nests, begun, interrupted = compiling.compile_nests, threading.Event(), threading.Event()
 
     def slow(*args):
+        begun.set()
         interrupted.wait(60)
         return compile_nests(*args)
 
@@ -166,6 +167,7 @@ def test_who_waits_can_be_interrupted(monkeypatch):
     fast = jitrt.jit(curve)
     for _ in range(policy.PUT_OFF_CALLS):
         fast(x, x)
+    assert begun.wait(60)  # in the thread: who compiles itself is not interrupted meanwhile
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.2)
     try:
