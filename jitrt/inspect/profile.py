@@ -202,7 +202,7 @@ def step_times(program: Program | Call, inputs: Sequence[Any], moment: Moment = 
     graph, steps, layout = made.graph, made.steps, made.layout
     image = assemble(graph, steps, layout, made.strides, separate=True)
     frame = HostFrame(
-        hosts_of(graph, steps, layout, made.strides), image, addresses(steps, image.kernels), program.limit
+        hosts_of(graph, steps, layout, made.strides), image, list(addresses(steps, image.kernels)), program.limit
     )
     if program.layout.overwritten():
         inputs = [value.copy() if isinstance(value, np.ndarray) else value for value in inputs]

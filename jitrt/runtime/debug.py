@@ -79,7 +79,7 @@ class DebugFrame(HostFrame):
         self.graph, self.steps, self.layout = graph, steps, layout
         self.values_of_call: dict[Node, _Value] = {}
         image = assemble(graph, steps, layout, strides, separate=True)
-        super().__init__(hosts_of(graph, steps, layout, strides), image, addresses(steps, image.kernels), limit)
+        super().__init__(hosts_of(graph, steps, layout, strides), image, list(addresses(steps, image.kernels)), limit)
         self.step_of = {action: k for k, action in enumerate(self.actions) if not isinstance(action, HostCall)}
 
     def _allocate(self, nbytes: int) -> np.ndarray:

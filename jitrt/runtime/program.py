@@ -179,14 +179,15 @@ class Program:
 
     def new_frame(self) -> Frame | SizedFrame:
         """Memory for one more call at a time."""
+        kernels = list(self.kernels)  # NumPy would take what an interrupt raises here for a sequence that is none
         if self.sized is not None:
             from .generalhosts import SizedFrame
 
-            return SizedFrame(self.hosts, self.image, self.kernels, self.limit, self.sized)
+            return SizedFrame(self.hosts, self.image, kernels, self.limit, self.sized)
         if self.image.formulas is not None:
-            return GeneralFrame(self.image, self.kernels, self.limit, max(self.room, self.image.nbytes, LEAST_ROOM))
+            return GeneralFrame(self.image, kernels, self.limit, max(self.room, self.image.nbytes, LEAST_ROOM))
         if self.image.is_native and not debug():
-            return Frame(self.image, self.kernels, self.limit)
+            return Frame(self.image, kernels, self.limit)
         if debug():
             from .debug import DebugFrame
 
@@ -194,4 +195,4 @@ class Program:
             return DebugFrame(made.graph, made.steps, made.layout, self.limit, made.strides)
         from .hostframes import HostFrame
 
-        return HostFrame(self.hosts, self.image, self.kernels, self.limit)
+        return HostFrame(self.hosts, self.image, kernels, self.limit)
