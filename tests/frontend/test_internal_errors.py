@@ -196,3 +196,21 @@ def test_what_python_refuses_in_loops(text, tmp_path):
         with pytest.raises(TypeError) as got:
             fast(y)
         assert str(got.value) == str(want.value) and np.array_equal(x, y)
+
+
+@pytest.mark.parametrize("value", [None, "1.5", [1.0, None]])
+def test_values_of_other_kinds_in_loops(value):
+    def stores(x):
+        for k in range(len(x)):
+            x[k, 1:] = value
+        return x.sum()
+
+    x, y = np.ones((3, 4)), np.ones((3, 4))
+    try:
+        want = stores(y)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            jitrt.jit(stores)(x)
+    else:
+        np.testing.assert_array_equal(jitrt.jit(stores)(x), want)
+    np.testing.assert_array_equal(x, y)

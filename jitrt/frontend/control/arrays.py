@@ -260,7 +260,9 @@ def assign(r: Recorder, target: Array, value: Any) -> None:
         name = converted(r, value, target.dtype)
         nest(r, target.shape, lambda indices: store(r, target, indices, name))
         return
-    while isinstance(value, Array) and value.ndim > target.ndim and value.shape[0] == ONE:
+    if not isinstance(value, Array):
+        raise NotStaged("an assignment of what is neither a number nor an array")
+    while value.ndim > target.ndim and value.shape[0] == ONE:
         value = _without_first_axis(value)
     if value.ndim > target.ndim:
         raise NotStaged("a value of more axes than its place")
