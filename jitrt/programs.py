@@ -309,8 +309,6 @@ def keep(key: str | None, known: Known) -> None:
     """Remember what became of a graph, here and on disk; nothing without a key."""
     if key is None:
         return
-    from .codegen.kernels import Addresses
-
     if known.image is None:
         data = _PLAIN + json.dumps([known.reason, known.more]).encode()
         cache.store_program(key, (), data)
@@ -319,6 +317,8 @@ def keep(key: str | None, known: Known) -> None:
         if encoded is None:
             return
         data = _PROGRAM + encoded
+        from .codegen.kernels import Addresses
+
         store = partial(cache.store_program, key, known.image.kernels, data)
         if isinstance(known.kernels, Addresses):
             known.kernels.then(store)

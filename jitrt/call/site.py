@@ -159,6 +159,8 @@ class ServedFunction(NativeCallable):
         self._sites: dict[Hashable, Site] = {}
         self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
+        code = getattr(self._function, "__code__", None)
+        self._names_itself = code is not None and code.co_name in (*code.co_names, *code.co_freevars)
         self._waiting = Waiting(self._function, not isinstance(self._loops, NoLoops))
         if config.disabled():
             self._specialisations.run_plain("JITRT_DISABLE is set")
@@ -347,9 +349,7 @@ class ServedFunction(NativeCallable):
     @property
     def _may_put_off(self) -> bool:
         """Whether first calls may run plain while a thread compiles: none of them calls the function in turn."""
-        code = getattr(self._function, "__code__", None)
-        is_recursive = code is not None and code.co_name in code.co_names + code.co_freevars
-        return self._may_wait and not is_recursive and self._tally.is_outermost
+        return not self._names_itself and self._tally.is_outermost and self._may_wait
 
     def _tell(self, plain: Plain | None) -> None:
         """Warn that the plain function runs, once for each reason, or raise, as the user has asked for."""

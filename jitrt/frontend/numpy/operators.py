@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...ir.extents import Size
 from ...ir.node import Node
-from ...ir.ops.ufuncs import SCALAR_MULTIPLY
+from ...ir.ops.ufuncs import of_scalars
 from ...values.masked import Masked
 from ..python.classes import name_of
 from ..python.userline import user_line
@@ -217,10 +217,10 @@ def _checked(ufunc: np.ufunc, made: Any, *operands: Any) -> Any:
 
 
 def product(made: Node, *operands: Any) -> Node:
-    """A product of complex numbers as the operator gives it: of two scalars it has other bits than that of arrays."""
+    """A product of complex numbers as the operator gives it."""
     if any(isinstance(v, np.ndarray) or (isinstance(v, Operators) and v._is_array()) for v in operands):
         return made
-    return Node(SCALAR_MULTIPLY, made.args, made.params, made.type)
+    return of_scalars(made)
 
 
 def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -17,7 +17,7 @@ from ...ir.node import Node
 from ...ir.ops.operands import check_casting
 from ...ir.ops.optable import OUT_BY_NAME, SPECIAL, NotCovered
 from ...ir.ops.rows import NUMPY_FUNCTIONS
-from ...ir.ops.ufuncs import SCALAR_MULTIPLY, loop_dtypes
+from ...ir.ops.ufuncs import loop_dtypes, of_scalars
 from ..python.bytecode import decoded
 from ..python.userline import calling_frame, user_line
 from ..segments import Watch
@@ -161,7 +161,7 @@ def elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> Node:
                 _check_python_int(ufunc, n, nodes)
         node = b.elementwise(ufunc, *nodes)
         if ufunc is np.square and node.dtype.kind == "c" and not node.shape:  # it has the bits of the operator
-            node = Node(SCALAR_MULTIPLY, node.args * 2, node.params, node.type)
+            node = of_scalars(node)
         if not any(map(is_symbol, given)):  # of which something may be assumed
             trace.memory[ufunc, given] = node
     if node.op.library == SPECIAL and not _is_silent(node, trace):

@@ -179,9 +179,13 @@ def _numpy_ufuncs() -> list[np.ufunc]:
 
 NUMPY_UFUNCS: dict[np.ufunc, Op] = {ufunc: _row_of_numpy_ufunc(ufunc) for ufunc in _numpy_ufuncs()}
 NUMPY_UFUNCS[clip_ufunc] = CLIP
-# Products of two of NumPy's complex scalars have other bits than those of arrays.
 SCALAR_MULTIPLY = row(replaced(NUMPY_UFUNCS[np.multiply], name="scalar_multiply", numpy=operator.mul))
 OTHER_UFUNCS: dict[np.ufunc, Op] = {}  # those whose rows were made elsewhere
+
+
+def of_scalars(made: Node) -> Node:
+    """A complex product, or square, as NumPy computes that of scalars: it has other bits than that of arrays."""
+    return Node(SCALAR_MULTIPLY, (made.args[0], made.args[-1]), made.params, made.type)
 
 
 @lru_cache(maxsize=256)
