@@ -33,10 +33,11 @@ ROW = ("op", "x", "y", "z")
     OUTSIDE,  # whether register `x` is less than `y` or above `z`
     SPEND,  # a guard: unless register `x` is 0, the word at the address `y` loses register `z`, and stays natural
     DIFFERS,  # a guard: register `x` is not `y`
+    POOLED,  # a guard: register `x` is 0, or the word at `y` is not; where it fails, the word at `z` becomes 1
     CHUNK,  # iterations that a thread takes at a time of `x` ones in some `y` pieces; 0 if register `z` is 0
     STORE,  # register `x` goes to the word at the address `y` + register `z`
     COPY,  # the word at the address `x` goes to the address `y` + register `z`
-) = range(16)
+) = range(17)
 
 _CHUNK_UNIT = 64  # iterations, of which larger chunks have a multiple
 
@@ -86,6 +87,7 @@ class _Formulas:
             OUTSIDE: lambda _: builder.zext(builder.not_(self._is_within()), I64),
             SPEND: self._spend,
             DIFFERS: lambda _: self._require(builder.icmp_signed("!=", self._register(self.x), self.y)),
+            POOLED: self._pooled,
             CHUNK: self._chunk,
             STORE: lambda _: self._put(self._register(self.x)),
             COPY: lambda _: self._put(builder.load(builder.inttoptr(self.x, WORDS))),
@@ -164,6 +166,15 @@ class _Formulas:
             left = builder.sub(builder.load(place), self._register(self.z))
             builder.store(left, place)
             self._require(builder.icmp_signed(">=", left, word(0)))
+
+    def _pooled(self, _: ir.Value) -> None:
+        builder = self.builder
+        with builder.if_then(builder.icmp_signed("!=", self._register(self.x), word(0))):
+            pool, wanted = (builder.inttoptr(value, WORDS) for value in (self.y, self.z))
+            has_none = builder.icmp_signed("==", builder.load(pool), word(0))
+            with builder.if_then(has_none, likely=False):
+                builder.store(word(1), wanted)
+                builder.branch(self.missed)
 
     def _chunk(self, _: ir.Value) -> ir.Value:
         builder = self.builder

@@ -138,7 +138,7 @@ class Dispatch:
             return False
         tables = self._tables[id(owner)][2] if id(owner) in self._tables else []
         is_free = any(not t[_BUSY] for t in tables)
-        # What a table for any shape has missed needs a larger frame, or the pool of threads.
+        # What a table for any shape has missed needs a larger frame.
         if any(t.is_outdated for t in tables) or (is_free and tables[0].is_general):
             before, last = self._renewals.get(id(owner), (0, 0.0))
             now = monotonic()
@@ -337,6 +337,8 @@ class NativeCallable(layout.Callable):
     def _missed(self, /, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         try:
+            if threads.start_wanted_pool():  # which is all that was amiss
+                return self(*args, **kwargs)
             with self._tally.looks():
                 return self._call(args, kwargs)
         except Exception as error:

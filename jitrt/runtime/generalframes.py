@@ -59,7 +59,6 @@ class GeneralFrame(Frame):
         self._code: np.ndarray | None = None
         self._registers = np.empty(0, np.int64)
         self.shapes = [np.array(kind.shape, np.int64) for _, kind, _ in image.fresh]
-        self._is_parallel = threads.has_pool() or self._limit == 1
         self._require_room(room)
         self._link()
         self._is_laid_out = True
@@ -69,8 +68,8 @@ class GeneralFrame(Frame):
         if (needed := self._register(formulas.NBYTES)) is not None:
             self._rows.append((native.WITHIN, needed, 0, room))
         for (kind, _, _), register in self._registers_of.items():
-            if kind == formulas.CHUNKED and not self._is_parallel:
-                self._rows.append((native.WITHIN, register, 0, 0))
+            if kind == formulas.CHUNKED and self._limit > 1:
+                self._rows.append((native.POOLED, register, *threads.pool_words()))
 
     def _register(self, kind: int, k: int = 0, j: int = 0) -> int | None:
         return self._registers_of.get((kind, k, j))
@@ -201,10 +200,10 @@ class GeneralFrame(Frame):
         if not formulas.evaluate(code, arrays, registers):
             # The guards hold, as was seen before: what there is not enough of is memory, or threads.
             needed = self.image.nbytes if (k := self._register(formulas.NBYTES)) is None else int(registers[k])
-            has_room = needed <= self.image.nbytes
-            if has_room:
+            if needed > self.image.nbytes:
+                self._lay_out(self.image, _ROOM * needed)
+            else:
                 threads.start_pool()
-            self._lay_out(self.image, self.image.nbytes if has_room else _ROOM * needed)
             return self.begin(inputs)
         objects: list[Any] = [*arrays, *[None] * (self.image.places - len(arrays))]
         for (place, kind, strides), words in zip(self.image.fresh, self.shapes):

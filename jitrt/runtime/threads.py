@@ -71,11 +71,18 @@ def process_words() -> int:
     return address(_process)
 
 
-def start_wanted_pool() -> None:
-    """Start the pool if a procedure would have used it."""
-    if _process[_WANTED]:
-        start_pool()
-        _process[_WANTED] = 0
+def pool_words() -> tuple[int, int]:
+    """The addresses of the words ``pool`` and ``wanted`` of `pool.PROCESS`."""
+    return address(_process[_POOL:]), address(_process[_WANTED:])
+
+
+def start_wanted_pool() -> bool:
+    """Start the pool if native code would have used it; whether that is so."""
+    if not _process[_WANTED]:
+        return False
+    start_pool()
+    _process[_WANTED] = 0
+    return True
 
 
 def set_num_threads(n: int) -> None:
@@ -148,7 +155,10 @@ def _start_workers(threads: int) -> None:
         run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native()["jitrt_worker"])
         while _workers < min(threads - 1, MOST_WORKERS):
             # It runs no Python code: a `threading.Thread` would wait until it is at work, milliseconds if others are.
-            _thread.start_new_thread(run, (int(_process[_POOL]), _workers))
+            try:
+                _thread.start_new_thread(run, (int(_process[_POOL]), _workers))
+            except RuntimeError:  # the system has no more: kernels run on those that there are
+                break
             _workers += 1
 
 

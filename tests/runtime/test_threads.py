@@ -14,6 +14,7 @@ from jitrt.kernels.pool import ALONE
 
 import jitrt
 from jitrt.runtime import threads
+from jitrt.runtime.objects import fields
 
 
 def work(a, b):
@@ -117,6 +118,41 @@ def test_a_forked_child_computes():
         """
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.skipif(fields() is None, reason="Python serves all calls of this build")
+def test_the_first_large_call_starts_the_threads_and_native_code_serves_it():
+    code = textwrap.dedent(
+        """
+        import os
+        import numpy as np
+        import jitrt
+        from jitrt.runtime import threads
+
+        f = jitrt.jit(lambda x: np.exp(-x * x) * np.cos(x) + 0.01 * np.sqrt(x))
+        for n in (2000, 2100, 2200, 1999):
+            f(np.ones(n))
+        looked, call = [], type(f)._call
+        type(f)._call = lambda self, args, kwargs: (looked.append(1), call(self, args, kwargs))[1]
+
+        def first_large_call():
+            assert not threads.has_pool()
+            x = np.linspace(0, 1, 50_000)
+            assert np.allclose(f(x), np.exp(-x * x) * np.cos(x) + 0.01 * np.sqrt(x))
+            assert threads.has_pool() and not looked
+            os._exit(7)
+
+        children = [os.fork()] if hasattr(os, "fork") else []
+        if children == [0]:
+            first_large_call()
+        for child in children:
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        first_large_call()
+        """
+    )
+    environment = os.environ | {"JITRT_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 7, done.stderr
 
 
 _COMPILED = "import numpy; jitrt.jit(lambda x: x + 1)(numpy.ones(1000))"
