@@ -10,8 +10,8 @@ the program does not run where that is asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,11 @@ from ..ir import build as b
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.assumptions import assumption
 from ..ir.ops.folds import REDUCE_MAXIMUM, REDUCE_MINIMUM, reduce
-from ..ir.ops.optable import CONSTANT, Kind
+from ..ir.ops.optable import CONSTANT, Kind, Op
 from ..ir.ops.raising import FORCE, can_raise, force, leave_out
 from ..ir.ops.ranges import Range, either
-from ..ir.ops.ufuncs import WHERE, loop_dtypes
-from .unread import drop_harmless
+from ..ir.ops.ufuncs import WHERE, resolved
+from .unread import harmful
 
 # Below, what looks at the inputs costs as much as what it spares.
 _LEAST_OPERATIONS, _OPERATIONS_PER_INPUT = 16, 4
@@ -39,10 +39,11 @@ def left_out(graph: Graph, values: Sequence[Any]) -> Graph:
     """`graph` without what nothing reads, as far as inputs like `values` let it raise nothing; or `graph` itself."""
     if not any(n.op is FORCE for n in graph.outputs):
         return graph
-    order = drop_harmless(graph).nodes()
     results = [n for n in graph.outputs if n.op is not FORCE]
-    read = frozenset(topological_order(results))
-    unread = [n for n in order if n not in read and n.op is not FORCE]
+    before = topological_order(results)
+    read = frozenset(before)
+    unread = topological_order(harmful(graph, before), read)
+    order = before + unread
     given = frozenset(order)
     floats = [(n, value) for n, value in zip(graph.inputs, values) if n.dtype.char in _FLOATS and n in given]
     if len(unread) < _LEAST_OPERATIONS + _OPERATIONS_PER_INPUT * len(floats):
@@ -130,34 +131,42 @@ def _is_of_control(node: Node) -> bool:
 
 def _range(node: Node, found: dict[Node, Range | None]) -> Range | None:
     """The range of a node, given those of its arguments; None if it may raise more than an underflow, or in doubt."""
-    op, args = node.op, node.args
-    if op is CONSTANT:
+    if node.op is CONSTANT:
         return _extremes(node["value"].value)
-    if op.kind in _HAVE_VALUES:
-        dtypes = (node.dtype,) * len(args)
-        if any(a.dtype != node.dtype for a in args):
-            return None
-    elif op.range is None:
+    rule = _rule(node.op, tuple([a.type.promotion_key for a in node.args]), node.dtype)
+    if rule is None:
         return None
-    elif op is WHERE:
-        args, dtypes = args[1:], (node.dtype,) * 2
-    elif op.ufunc is not None:
-        dtypes = loop_dtypes(op.ufunc, tuple([a.type for a in args]))[:-1]
-    else:
-        dtypes = tuple(a.dtype for a in args)
+    function, dtypes = rule
     operands = []
-    for arg, dtype in zip(args, dtypes):
+    for arg, dtype in zip(node.args[len(node.args) - len(dtypes) :], dtypes):
         range_ = found[arg]
-        if range_ is not None and arg.dtype != dtype:
+        if range_ is not None and arg.dtype is not dtype:
             range_ = _rounded(range_, dtype)
         if range_ is None:
             return None
         operands.append(range_)
     try:
-        range_ = (op.range or either)(*operands)
+        range_ = function(*operands)
     except OverflowError:
         return None
     return None if range_ is None else _rounded(range_, node.dtype)
+
+
+@lru_cache(maxsize=4096)
+def _rule(
+    op: Op, keys: tuple[np.dtype | type, ...], result: np.dtype
+) -> tuple[Callable[..., Range | None], tuple[np.dtype, ...]] | None:
+    """The function for the ranges of an operation on operands with these promotion keys, and the dtypes of its loop.
+
+    Operands in front of those that have a dtype there choose among the others; None if there is no function.
+    """
+    if op.kind in _HAVE_VALUES:
+        return (either, (result,) * len(keys)) if all(key == result for key in keys) else None
+    if op.range is None:
+        return None
+    if op is WHERE:
+        return op.range, (result,) * 2
+    return op.range, (tuple(map(np.dtype, keys)) if op.ufunc is None else resolved(op.ufunc, keys)[:-1])
 
 
 @cache

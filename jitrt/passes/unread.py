@@ -23,17 +23,23 @@ def drop_harmless(graph: Graph) -> Graph:
     outputs = [n for n in graph.outputs if n.op is not FORCE and n.op is not LEFT_OUT]
     if len(outputs) == len(graph.outputs):
         return graph
-    read = topological_order(outputs)
+    outputs += map(force, harmful(graph, topological_order(outputs)))
+    return replaced(graph, outputs=tuple(outputs), strides=graph.strides[: len(outputs)])
+
+
+def harmful(graph: Graph, read: Sequence[Node]) -> list[Node]:
+    """What of the nodes that outputs of `graph` force has to be, since it may raise; `read` is computed anyway."""
     used = used_results(read)
     order = topological_order([n.args[0] for n in graph.outputs if n.op is FORCE], frozenset(read))
     covered: set[Node] = set()
+    found = []
     for node in reversed(order):
         raises = can_raise(node) or is_of_raising_control(node, used)
         if raises and node not in covered and node.type.size:
-            outputs.append(force(node))
+            found.append(node)
         if raises or node in covered:
             covered.update(node.args)
-    return replaced(graph, outputs=tuple(outputs), strides=graph.strides[: len(outputs)])
+    return found
 
 
 def _together(nodes: Sequence[Node]) -> list[Node]:

@@ -10,6 +10,7 @@ Where it can only be an exception that is ignored if nobody asks for it, `left_o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -89,7 +90,7 @@ def _exceptions(
 def _is_a_number(node: Node) -> bool:
     """Whether `node` is known to be a finite real number other than zero."""
     value = literal(node)
-    return value is not None and value.dtype.kind in "biuf" and value != 0 and bool(np.isfinite(value))
+    return value is not None and value.dtype.kind in "biuf" and value != 0 and math.isfinite(value)
 
 
 def force(node: Node) -> Node:
@@ -118,7 +119,13 @@ _remember = vars(Node)["_raises"].__set__  # a Node refuses assignments
 def _can_raise(node: Node) -> bool:
     if node.op is RESULT or node.op.kind is Kind.CONTROL:
         return False
-    return node.op.kind in (Kind.COMPOUND, Kind.CHECK) or is_python(node.op) or _refuses(node) or bool(exceptions(node))
+    return node.op.kind in (Kind.COMPOUND, Kind.CHECK) or is_python(node.op) or _reports(node) or _refuses(node)
+
+
+def _reports(node: Node) -> bool:
+    """Whether there are any `exceptions`, which seldom depends on the values of literals."""
+    found, beside_a_number, _ = _exceptions(node.op, tuple([a.type.promotion_key for a in node.args]), node.dtype)
+    return bool(found and beside_a_number and not node.params) or bool(exceptions(node))
 
 
 def _refuses(node: Node) -> bool:
