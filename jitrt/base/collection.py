@@ -2,7 +2,7 @@
 
 A compile makes tens of thousands of objects and hardly any cycles that become garbage. The collector counts what is
 made, and in the middle of a compile goes through every object of the process several times, which takes up to 0.1 s.
-What a compile leaves is gone through once, at its end: otherwise a later call would stop for it, maybe a short one.
+At its end what it leaves is gone through alone, once: otherwise a later call would stop for it, maybe a short one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def paused() -> Iterator[None]:
         _begin(pause)
         yield
         if _pause is pause:
-            gc.collect(1)
+            gc.collect(0)  # an older generation would count as a step towards going through all objects
     finally:
         try:
             _end(pause)

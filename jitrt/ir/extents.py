@@ -304,6 +304,13 @@ class Extent:
         self._made[id(other), whole] = other, made
         return made
 
+    def remembered(self, key: tuple[Any, ...], find: Callable[[], Any]) -> Any:
+        """What `find` makes of this number and `key`, which no operation has for its own."""
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = find()
+        return made
+
     def __add__(self, other: Any) -> Any:
         return self._with(other, operator.add)
 

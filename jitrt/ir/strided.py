@@ -51,6 +51,12 @@ def positions(start: Any, stop: Any, step: Any, extent: Any) -> tuple[Any, Any, 
     step = 1 if step is None else step
     if step == 0:
         raise ValueError("slice step cannot be zero")
+    if is_extent(extent) and not depends((start, stop, step)):
+        return extent.remembered((start, stop, step), lambda: _positions(start, stop, step, extent))
+    return _positions(start, stop, step, extent)
+
+
+def _positions(start: Any, stop: Any, step: Any, extent: Any) -> tuple[Any, Any, Any]:
     low, high = (0, extent) if step > 0 else (-1, extent - 1)
 
     def bound(value: Any, default: Any) -> Any:

@@ -7,6 +7,7 @@ where that fails, classes have no version.
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable
 
 from ..base.once import once
@@ -37,7 +38,7 @@ def version_offset() -> int | None:
 
 def _words(kind: type) -> tuple[int, ...]:
     _assign_version(kind)
-    return tuple((ctypes.c_uint32 * _WORDS).from_address(id(kind)))
+    return struct.unpack(f"{_WORDS}I", ctypes.string_at(id(kind), 4 * _WORDS))
 
 
 def _assign_version(kind: type) -> None:

@@ -65,7 +65,9 @@ def loop_site(code: types.CodeType, call: int) -> LoopSite | None:
     variable = store.argval
     mentions = [i for i in readers if i.argval == variable]
     reads = any(i.opname != "STORE_FAST" for i in mentions)
-    elsewhere = any(i.argval == variable and i.opname != "STORE_FAST" for i in decoded(code) if i not in body)
+    within = {i.offset for i in body}
+    others = [i for i in decoded(code) if i.offset not in within]
+    elsewhere = any(i.argval == variable and i.opname != "STORE_FAST" for i in others)
     return LoopSite(head.offset, variable, reads, bool(mentions), elsewhere, may_end_early)
 
 
