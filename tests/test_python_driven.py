@@ -1,5 +1,6 @@
 """Calls that Python serves, since NumPy executes some of the steps: native code still looks at the arguments."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -165,6 +166,23 @@ class Walker:
         self.u = self.u + 0.01 * self.v
         self.steps += 1
         return self.u.max()
+
+
+def test_results_are_made_when_numpy_has_freed_what_it_needed_before():
+    def winsorised(x):
+        return np.clip(x, *np.percentile(x, [5, 95]))
+
+    fast, x = jitrt.jit(winsorised), np.random.default_rng(0).standard_normal(500_000)
+    for _ in range(3):
+        np.testing.assert_array_equal(fast(x), winsorised(x))
+    assert fast.explain(x).host_calls
+    tracemalloc.start()
+    try:
+        result = fast(x)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result.nbytes <= most < 1.5 * x.nbytes  # and not the copy that NumPy sorts beside the result
 
 
 def test_objects_with_small_arrays_first_and_large_ones_later(monkeypatch):

@@ -22,6 +22,7 @@ from ..memory.frame import FrameLayout
 from .assemble import assemble, hosts_of
 from .hostcalls import HostCall
 from .hostframes import HostFrame
+from .image import Image
 from .steps import CheckStep, ControlStep, HostStep, KernelStep, Step, addresses
 
 MARGIN = 256  # bytes of canaries in front of and behind a frame or a result
@@ -88,6 +89,9 @@ class DebugFrame(HostFrame):
 
     def _maker(self, place: int, kind: ArrayType, strides: tuple[int, ...] | None) -> Callable[[], np.ndarray]:
         return lambda: self._new_result(place, kind, strides)
+
+    def _make_late(self, image: Image) -> None:
+        """Results are watched from the beginning of a call."""
 
     def _new_result(self, place: int, kind: ArrayType, strides: tuple[int, ...] | None) -> np.ndarray:
         node = next(n for n in self.graph.outputs if self.places[n] == place)

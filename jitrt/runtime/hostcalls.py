@@ -106,6 +106,17 @@ def allocating(
     return HostCall(step, run)
 
 
+def making(call: HostCall, makers: Sequence[tuple[int, Callable[[], np.ndarray]]]) -> HostCall:
+    """The same step, and behind it what is made for places of the call."""
+
+    def run(objects: list[Any]) -> None:
+        call.run(objects)
+        for place, make in makers:
+            objects[place] = make()
+
+    return HostCall(call.step, run)
+
+
 class _Result:
     """An array that a step makes."""
 

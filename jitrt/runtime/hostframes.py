@@ -17,7 +17,7 @@ from ..ir.ops.pythonnumbers import is_python
 from ..kernels.floatflags import INVALID
 from .errstate import Noting
 from .frames import Frame
-from .hostcalls import Fetch, HostCall, allocating, gathered, into_memory, on_python_numbers
+from .hostcalls import Fetch, HostCall, allocating, gathered, into_memory, making, on_python_numbers
 from .hosts import Hosts, HostStep
 from .image import Image
 from .results import empty
@@ -49,6 +49,7 @@ class HostFrame(Frame):
         self._views: dict[Node, int] = {}  # by views that are made once a call, the same
         steps = iter(hosts.steps)
         self.actions = [self._bound(next(steps)) if action is None else action for action in self.actions]
+        self._make_late(image)
         returned = (None if node is None else self._returned.get(node) for node in hosts.outputs)
         self.outputs = tuple(k if number is None else number for number, k in zip(returned, image.outputs))
         self._ordered = [(k, order) for k, order in enumerate(hosts.orders) if order is not None]
@@ -80,6 +81,22 @@ class HostFrame(Frame):
             return into_memory(step, operands, self._memory(node), self._room(node))
         places = [self.places[r] for r in step.results]
         return allocating(step, operands, places, [self._room(r) for r in step.results], self._own)
+
+    def _make_late(self, image: Image) -> None:
+        """Let results be made behind NumPy's last step before the kernel that writes them: it has freed memory."""
+        makers = {place: make for place, make in self.made if place not in self.lent}
+        self.made = [(place, make) for place, make in self.made if place in self.lent]
+        before = None
+        for k, table in enumerate(image.actions):
+            if table is None:
+                before = k
+                continue
+            found = [(place, makers.pop(place)) for place in table.patches[:, 1].tolist() if place in makers]
+            if before is None:
+                self.made += found
+            elif found:
+                self.actions[before] = making(self.actions[before], found)
+        self.made += makers.items()
 
     def _room(self, node: Node) -> int:
         """The number of the object that a step returns for `node`."""
