@@ -281,9 +281,15 @@ def assign(r: Recorder, target: Array, value: Any) -> None:
         if all(_is_safe(r, target, stores, load, offset) for load, offset in loads):
             return
         take_back()
-    if value.view is not None and value.ndim == target.ndim == 1 and value.view.strides != target.memory.strides:
+    if value.view is not None and value.ndim == target.ndim == 1 and not _is_copied_first(value.view, target.memory):
         raise NotStaged("a copy to elements that may overlap in other steps, where NumPy reads what it has written")
     _copy(r, target, materialise(r, source, always=True))
+
+
+def _is_copied_first(source: View, target: View) -> bool:
+    """Whether NumPy reads all elements of one axis first: where both lie alike, or the other way round."""
+    ((its,), (mine,)) = source.strides, target.strides
+    return its in (mine, -mine)
 
 
 def update(r: Recorder, target: Array, made: Any) -> None:

@@ -178,6 +178,9 @@ class Assignments(Comprehensions):
             self.r.require_equal(value.shape[0], Poly.number(count))
             value = a.materialise(self.r, value)
             return [subscripts.rows_of(self.r, value, Poly.number(k)) for k in range(count)]
+        if isinstance(value, RunTimeList):
+            self.r.require_equal(lists.length(self.r, value), Poly.number(count))
+            return [lists.element(self.r, value, Poly.number(k)) for k in range(count)]
         if isinstance(value, Composite):
             value = value.items
         if not isinstance(value, (tuple, list)) or len(value) != count:
