@@ -12,7 +12,7 @@ import numpy as np
 
 from ..config import debug
 from ..frontend.control.complexnumbers import COMPLEX
-from ..frontend.control.listresults import ColumnOf, Instance, Known, Possibly, Several, pools_in
+from ..frontend.control.listresults import ColumnOf, Instance, Known, PartOf, Possibly, Several, pools_in
 from ..frontend.control.outside import element_types
 from ..frontend.control.results import WAY, Argument, First, Made, Number, Result, Stored, Turned
 from ..kernels import guard
@@ -228,7 +228,7 @@ class _ReturnedRows:
             return returned.ARRAY, places[kind.address], id(kind.dtype), len(kind.extents), kind.dtype.itemsize, 0, 0
         of_python = _PYTHON_NUMBERS.get(kind.dtype.str[1:]) if isinstance(kind, Number) else None
         if not isinstance(kind, Number) or kind.strings or (kind.python is not False and of_python is None):
-            if isinstance(kind, (Possibly, Instance, Several)) and _names_arguments(kind):
+            if isinstance(kind, (PartOf, Possibly, Instance, Several)) and _names_arguments(kind):
                 raise Unguarded
             made = functools.partial(self._made, kind)
             self._kept.append(made)
@@ -254,6 +254,8 @@ def _names_arguments(kind: Result) -> bool:
     """Whether a result is an argument, or may hold one."""
     if isinstance(kind, Possibly):
         return isinstance(kind.value, Several) or _names_arguments(kind.value)
+    if isinstance(kind, PartOf):
+        return _names_arguments(kind.whole)
     parts = kind.parts if isinstance(kind, (Several, Instance)) else ()
     return isinstance(kind, Argument) or any(map(_names_arguments, parts))
 

@@ -18,6 +18,7 @@ from ..frontend.control.listresults import (
     Instance,
     Known,
     Listed,
+    PartOf,
     Pool,
     Possibly,
     ReferencedList,
@@ -74,6 +75,9 @@ class Results:
             rows = lists.setdefault((kind.made.address, -1), [])
             rows += [] if rows else [self.value(kind.made, results, given)]
             return part_of(kind)(rows[0])
+        if isinstance(kind, PartOf):
+            index = [self._item(item, results) for item in kind.index]
+            return self.value(kind.whole, results, given, lists)[(*index, ...)]
         if isinstance(kind, Number):
             word = results[self.places[kind.variable]]
             python = results[self.places[kind.flag]] if kind.python is None else kind.python
@@ -86,6 +90,16 @@ class Results:
         if isinstance(kind, Made):
             return self.memory(results, kind.address, [results[self.places[e]] for e in kind.extents], kind.dtype)
         return given[kind.number] if isinstance(kind, Argument) else kind.value
+
+    def _item(self, item: Any, results: Any) -> Any:
+        """What a subscript has for an axis."""
+        if isinstance(item, str):
+            return results[self.places[item]]
+        if not isinstance(item, tuple):
+            return item
+        start, extent, step = (results[self.places[name]] for name in item)
+        stop = start + step * extent
+        return slice(start, None if stop < 0 else stop, step) if extent else slice(0, 0, step)
 
     def _lists(self, pool: Pool, results: Any, handles: list[int], lists: Lists) -> list[list[Any]]:
         """The lists that handles stand for: for each handle the same list each time."""

@@ -125,7 +125,8 @@ class Calls(ListCalls):
             if isinstance(owner, (list, RunTimeList)):
                 return self.list_method(owner, e.func.attr, args, kwargs, e)
             return self.call(self.attribute(owner, e.func.attr, e.func), args, kwargs, e)
-        (function, *args), kwargs = self._arguments(e, e.func)
+        is_extreme = isinstance(e.func, ast.Name) and self.expression(e.func) in (min, max)
+        (function, *args), kwargs = self._arguments(e, e.func, self.operand if is_extreme else None)
         return self.call(function, args, kwargs, e)
 
     def all_of(self, value: Any, e: ast.expr) -> Any:
@@ -141,9 +142,11 @@ class Calls(ListCalls):
         del self.variables[_ALL]
         return made
 
-    def _arguments(self, e: ast.Call, first: ast.expr) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(
+        self, e: ast.Call, first: ast.expr, evaluate: Callable[[ast.expr], Any] | None = None
+    ) -> tuple[list[Any], dict[str, Any]]:
         """What `first` stands for and the arguments that are given by position; those by name."""
-        values = self._several([first, *e.args, *(k.value for k in e.keywords)])
+        values = self._several([first, *e.args, *(k.value for k in e.keywords)], evaluate)
         count = len(values) - len(e.keywords)
         return values[:count], {str(k.arg): v for k, v in zip(e.keywords, values[count:])}
 

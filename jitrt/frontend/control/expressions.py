@@ -147,7 +147,7 @@ class Expressions:
 
     def operand(self, e: ast.expr) -> Any:
         """An operand of an operation that settles what kind of number it is."""
-        value = self.named(e) if isinstance(e, ast.Name) else self.expression(e)
+        value = self.untouched(e) if isinstance(e, (ast.Name, ast.Subscript)) else self.expression(e)
         return scalars.settled(self.r, value) if isinstance(value, Perhaps) else value
 
     def untouched(self, e: ast.expr) -> Any:
@@ -561,9 +561,10 @@ class Expressions:
             return rebuilt(value, map(self.kept, value))
         return value
 
-    def _several(self, elements: list[ast.expr]) -> list[Any]:
+    def _several(self, elements: list[ast.expr], evaluate: Callable[[ast.expr], Any] | None = None) -> list[Any]:
         values: list[Any] = []
-        made = self._in_turn([e.value if isinstance(e, ast.Starred) else e for e in elements], self.expression)
+        parts = [e.value if isinstance(e, ast.Starred) else e for e in elements]
+        made = self._in_turn(parts, evaluate or self.expression)
         for e, value in zip(elements, made):
             if not isinstance(e, ast.Starred):
                 values.append(value)

@@ -204,10 +204,28 @@ class ColumnOf:
     of: int
 
 
+@frozen
+class PartOf:
+    """A result that is a view of another one.
+
+    Parameters
+    ----------
+    whole : Result
+    index : tuple
+        For each axis the variable of an index, or those of the start, the extent and the step of a slice; None for a
+        new axis, and a slice for all of one.
+    """
+
+    whole: Any
+    index: tuple[Any, ...]
+
+
 def pools_in(result: Any) -> Iterator[str]:
     """The variables with the rows of the pools that a result has lists of, and the places of arrays with columns."""
     if isinstance(result, ColumnOf):
         yield result.made.address
+    if isinstance(result, PartOf):
+        yield from pools_in(result.whole)
     if isinstance(result, (ReferencedList, Handles)):
         yield result.pool.rows
         yield from pools_in(result.pool.elements)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...base.frozen import frozen, replaced
+from ...ir.integers import Poly
 from ...ir.loops import POINTER, Type
 from ...values.kinds import NAMED, OBJECT
 from . import arrays as a
@@ -21,6 +22,7 @@ from .listresults import (
     Instance,
     Known,
     Listed,
+    PartOf,
     Possibly,
     ReferencedList,
     Several,
@@ -32,6 +34,7 @@ from .lists import Appended, GrownList
 from .makingobjects import attributes_at_end
 from .recorder import Recorder
 from .scalars import poly_of, register_of, settled
+from .subscripts import Axis, view_of
 from .values import (
     BOOL,
     INT,
@@ -108,7 +111,7 @@ class Turned:
 
 
 Result = (
-    First | Turned | ColumnOf | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber
+    First | Turned | ColumnOf | PartOf | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber
     | Instance | ReferencedList
 )  # fmt: skip
 
@@ -238,9 +241,7 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
     origins = view.origins - {LISTED}
     given = sorted(int(origin[1:]) for origin in origins if origin.startswith("x"))
     if given and len(origins) == 1:
-        if not view.is_given:
-            raise NotStaged("a result that is a view")
-        return Argument(given[0])
+        return Argument(given[0]) if view.is_given else _part(r, value, results, made)
     if LISTED in view.origins and any(values.is_shared for values in r.grown):
         raise NotStaged("a result from a list of arrays which others share")
     r.require_native()
@@ -255,10 +256,10 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
             return ColumnOf(_array_result(r, rows, results, made), *place)
         at = results.index((known, POINTER))
         return ColumnOf(Made(known, tuple(name for name, _ in results[at + 1 : at + 3]), rows.dtype), *place)
-    if not value.c_order:
+    if not value.c_order and value.cut is None:
         raise NotStaged("a result whose memory order is not known")
     if view.strides != a.contiguous_strides(value.shape, value.dtype):
-        raise NotStaged("a result that is a view")
+        return _part(r, value, results, made)
     address, *extents = (r.variable() for _ in range(1 + value.ndim))
     made[address] = view
     r.put(address, r.address(view), POINTER)
@@ -269,6 +270,36 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
     for k in given:  # where it is one of the arguments, the plain function serves the call
         r.stop(r.same_place(view.base, f"x{k}"))
     return Made(address, tuple(extents), value.dtype)
+
+
+def _part(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
+    """A view of another array, which becomes an object for that."""
+    if value.cut is None or _place(view_of(r, *value.cut)) != _place(value):  # its axes have been moved since
+        raise NotStaged("a result that is a view")
+    whole, axes = value.cut
+    if any(memory is whole.memory for memory in made.values()):
+        raise NotStaged("results that share memory")
+
+    def variable(number: Poly | int) -> str:
+        name = r.variable()
+        r.put(name, r.integer(number if isinstance(number, Poly) else Poly.number(number)), INT)
+        results.append((name, INT))
+        return name
+
+    def item(axis: Axis) -> Any:
+        if axis.source < 0:
+            return None
+        if not axis.kept:
+            return variable(axis.start)
+        is_all = axis.start == a.ZERO and axis.step == 1 and axis.extent == whole.shape[axis.source]
+        return slice(None) if is_all else tuple(map(variable, (axis.start, axis.extent, axis.step)))
+
+    index = tuple(map(item, axes))
+    return PartOf(_array_result(r, whole, results, made), index)
+
+
+def _place(array: Array) -> tuple[Any, ...]:
+    return array.memory.base, array.memory.offset, array.memory.strides
 
 
 def check_lists_apart(returns: list[Any], stores: list[tuple[Stored, ...]]) -> None:

@@ -82,13 +82,18 @@ def _bound(r: Recorder, value: Poly, extent: Poly) -> Poly:
         return r.minimum(value, extent)
     if r.facts.is_at_least(-value, 1):
         return r.maximum(value + extent, ZERO)
+    return r.minimum(r.maximum(_counted(r, value, extent), ZERO), extent)
+
+
+def _counted(r: Recorder, value: Poly, extent: Poly) -> Poly:
+    """A bound of a slice as it counts from the beginning, which may be far outside."""
     negative = r.machine("<", value, ZERO)
     names = [r.integer(value + extent), r.integer(value)]
     counted = r.compute("where", [negative, *names], [BOOL, INT, INT], INT)
     if counted not in r.facts:
         low, high = r.facts.interval(value)
         r.facts.bound(counted, [min(low, 0)], [max(high, r.facts.interval(extent)[1])])
-    return r.minimum(r.maximum(Poly.name(counted), ZERO), extent)
+    return Poly.name(counted)
 
 
 def sliced(r: Recorder, item: slice, extent: Poly, source: int) -> Axis:
@@ -137,7 +142,7 @@ def _from_behind(r: Recorder, bound: Any, extent: Poly) -> Poly:
         return r.minimum(value, extent - 1)
     if r.facts.is_at_least(-value, 1):
         return r.maximum(value + extent, Poly.number(-1))
-    raise NotStaged("a slice with a bound of unknown sign")
+    return r.minimum(r.maximum(_counted(r, value, extent), Poly.number(-1)), extent - 1)
 
 
 def items_of(index: Any) -> list[Any]:
@@ -225,7 +230,8 @@ def view_of(r: Recorder, array: Array, axes: Sequence[Axis]) -> Array:
                 for k, axis in enumerate(kept)
             )
         )
-        return a.in_memory(r, View(v.base, offset, strides, v.origins, whole), array.dtype, shape, c_order)
+        made = a.in_memory(r, View(v.base, offset, strides, v.origins, whole), array.dtype, shape, c_order)
+        return replaced(made, cut=(array, tuple(axes)))
 
     def element(indices: tuple[Poly, ...]) -> str:
         rest = iter(indices)

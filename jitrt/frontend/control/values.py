@@ -457,6 +457,8 @@ class Array:
         empty.
     column_of : tuple of (Array, int, int), optional
         The new array of which it is a column, which one, and of how many.
+    cut : tuple of (Array, tuple of `subscripts.Axis`), optional
+        The array of which it is a view, and what the subscript does.
     """
 
     dtype: np.dtype
@@ -468,6 +470,7 @@ class Array:
     turned: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
     column_of: tuple[Array, int, int] | None = None
+    cut: tuple[Array, tuple[Any, ...]] | None = None
 
     @property
     def ndim(self) -> int:
