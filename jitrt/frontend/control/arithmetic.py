@@ -49,6 +49,7 @@ COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 _POLY = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
 _CHECKED = {"add": "add", "subtract": "sub", "multiply": "mul"}
+_MOST_SHIFTED = 62  # bits by which one may be shifted, and stays positive
 _BITS = {"left_shift": "shl", "right_shift": "shr", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
 
 
@@ -257,6 +258,8 @@ def _stop_where_undefined(r: Recorder, made: str, operands: list[str]) -> None:
 
 
 def _integer_power(r: Recorder, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
+    if not is_static(y) and dtype == INT:
+        return integer(_open_power(r, scalars.poly_of(r, x), scalars.poly_of(r, y)), dtype, python)
     exponent = scalars.static_integer(y)
     if not 0 <= exponent <= 16:
         raise NotStaged("a power of an integer")
@@ -264,6 +267,38 @@ def _integer_power(r: Recorder, x: Any, y: Any, dtype: np.dtype, python: bool | 
     for _ in range(exponent):
         result = _integer_binary(r, "multiply", result, x, dtype, python)
     return result
+
+
+def _open_power(r: Recorder, x: Poly, y: Poly) -> Poly:
+    """A power with an exponent of run time: the procedure stops if that is negative, or the power is too long."""
+    r.require(y)
+    if x.constant == -1:
+        odd = Poly.name(r.machine("and", y, Poly.number(1), [0], [1]))
+        return Poly.number(1) - odd * 2
+    r.require(_MOST_SHIFTED - y)
+    if x.constant == 2:
+        return _power_of_two(r, y)
+    power = r.variable()
+    r.put(power, r.integer(Poly.number(1)), INT)
+    with r.loop(Poly.number(0), y, varying=True):
+        r.put(power, r.integer(r.checked("mul", Poly.name(r.get(power, INT)), x)), INT)
+    return Poly.name(r.get(power, INT))
+
+
+def _power_of_two(r: Recorder, exponent: Poly) -> Poly:
+    return Poly.name(r.machine("shl", Poly.number(1), exponent, [1], [1 << _MOST_SHIFTED]))
+
+
+def _shifted(r: Recorder, op: str, x: Any, y: Any, python: bool | None) -> Any:
+    """An integer of 64 bits, shifted by a number of bits of run time."""
+    left, count = scalars.poly_of(r, x), scalars.poly_of(r, y)
+    r.require(count)
+    if op == "left_shift":
+        r.require(_MOST_SHIFTED - count)
+        return _integer_binary(r, "multiply", x, integer(_power_of_two(r, count)), INT, python)
+    low, high = r.facts.interval(left)
+    lows, highs = ([0], [left]) if r.facts.is_at_least(left) else ([low], [max(high, 0)])
+    return integer(Poly.name(r.machine("shr", left, r.minimum(count, Poly.number(63)), lows, highs)), INT, python)
 
 
 def _integer_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
@@ -294,6 +329,8 @@ def _integer_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, pytho
         return integer(_quotient(r, op, left, right), dtype, python)
     if op in _BITS:
         if "shift" in op:
+            if not is_static(y) and dtype == INT:
+                return _shifted(r, op, x, y, python)
             count = scalars.static_integer(y)
             if not 0 <= count < 63:
                 raise NotStaged("a shift")
