@@ -149,6 +149,7 @@ def infer(
     is_complete = all(t.is_complete for t in types)
     if failures and is_complete:
         _raise_as_numpy(operation, template, types, literals, failures[0])
+        failures = []  # NumPy has none for other values
     answers = [a for a in answers if a is not UNKNOWN] or answers  # some sizes alone make an operation depend on values
     found = _agreed(answers)
     is_open = isinstance(found, Known) and (found.dtype is None or found.shape is None)
@@ -168,19 +169,24 @@ def _raise_as_numpy(
     operation: Operation, template: Template, types: Sequence[Any], literals: Sequence[Any], failure: Exception
 ) -> None:
     """Raise what NumPy raises for operands of these types, if it does; `failure` if it cannot be asked."""
-    operands = [
-        b.phantom(t.shape, t.dtype)[()] if v is None and not t.weak else t.dtype.type(1).item() if v is None else v
-        for t, v in zip(types, literals)
-    ]
-    if sum(np.size(v) for v in operands) > _MOST_PROBED:
-        raise failure.with_traceback(None)
-    args, kwargs = filled(template, operands)
+    given = [ArrayType(t.dtype, t.shape, t.weak) if v is None else v for t, v in zip(types, literals)]
+    is_large = sum(math.prod(np.shape(v)) for v in given) > _MOST_PROBED
+    extents = _small_extents(given) if is_large else None
+    args, kwargs = filled(template, [_zeros(v, extents) if isinstance(v, ArrayType) else v for v in given])
     assert operation.apply is not None
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             operation.compute(args, kwargs)
     except Exception as error:
-        raise error.with_traceback(None) from None
+        raise (failure if is_large else error).with_traceback(None) from None
+
+
+def _zeros(type_: ArrayType, extents: dict[int, int] | None) -> Any:
+    """Zeros of a type, with these extents in place of its own; a number of Python's is one."""
+    if type_.weak:
+        return type_.dtype.type(1).item()
+    return b.phantom(type_.shape if extents is None else tuple([extents[n] for n in type_.shape]), type_.dtype)[()]
 
 
 def _as_numpy_answers(
@@ -270,15 +276,21 @@ def _result(operation: Operation, template: Template, operands: Sequence[Any]) -
     except (ControlException, NotCovered):  # values are asked for, and not known
         if isinstance(operation.apply, np.ufunc):
             return _of_ufunc(operation.apply, operands)
-        if getattr(operation.apply, "__module__", None) == "numpy.linalg":
-            _check_matrices(operation, template, operands)
         rule = RULES.get(operation.apply)
+        if rule is not None or getattr(operation.apply, "__module__", None) == "numpy.linalg":
+            _check_extents(operation, template, operands, is_exact=rule is not None and bool(rule.small))
         return UNKNOWN if rule is None else _of_step(rule, operation.apply, template, operands)
 
 
-def _check_matrices(operation: Operation, template: Template, operands: Sequence[Any]) -> None:
-    """Raise what NumPy does if matrices of these shapes do not fit; it is asked with small ones, mostly identities."""
-    extents = _small_extents(operands)
+def _check_extents(operation: Operation, template: Template, operands: Sequence[Any], is_exact: bool) -> None:
+    """Raise what NumPy does if arrays of these shapes do not fit; it is asked with small ones, mostly identities.
+
+    `is_exact` says that numbers among the arguments belong to extents, so that these cannot be smaller.
+    """
+    extents = {n: n for v in operands if isinstance(v, ArrayType) for n in v.shape} if is_exact else None
+    if extents is not None and sum(math.prod(v.shape) for v in operands if isinstance(v, ArrayType)) > _MOST_PROBED:
+        return
+    extents = extents or _small_extents(operands)
     small = [
         small_array(ArrayType(v.dtype, tuple(extents[n] for n in v.shape), v.weak), None, max(extents.values()))
         if isinstance(v, ArrayType)
@@ -289,7 +301,8 @@ def _check_matrices(operation: Operation, template: Template, operands: Sequence
         return  # their products tell
     args, kwargs = filled(template, small)
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             operation.compute(args, kwargs)
     except np.linalg.LinAlgError as error:
         if _OF_VALUES.search(str(error)) is None:

@@ -82,3 +82,41 @@ def test_solutions_and_parts():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (np.fft.rfft(expr.leaf("x", "f8", shape=(6,))) * 2).shape == (4,)
+
+
+def _leaf(name, *shape):
+    return expr.leaf(name, "f8", shape=shape)
+
+
+REFUSED = {  # what does not fit, with a size of its largest array
+    "interp": lambda n: np.interp(1.0, _leaf("x", n), _leaf("y", n + 1)),
+    "lexsort": lambda n: np.lexsort((_leaf("x", n), _leaf("y", n + 1))),
+    "searchsorted": lambda n: np.searchsorted(_leaf("x", n), 0.5, sorter=expr.leaf("k", "i8", shape=(3,))),
+    "histogram": lambda n: np.histogram(_leaf("x", n), weights=_leaf("y", 3)),
+    "convolve": lambda n: np.convolve(_leaf("x", n), _leaf("y", 0)),
+    "solve": lambda n: np.linalg.solve(_leaf("x", 20, 20), _leaf("y", n)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("size", [4, 30, 3_000_000])
+def test_extents_that_do_not_fit_are_refused_where_it_is_written(name, size):
+    with pytest.raises(ValueError):
+        REFUSED[name](size)
+
+
+def test_places_outside_are_refused_and_others_are_not():
+    for n in (5, 40):
+        for function in (np.partition, np.argpartition):
+            assert function(_leaf("x", n), n - 1).shape == (n,)
+            with pytest.raises(ValueError, match="out of bounds"):
+                function(_leaf("x", n), n)
+    assert np.interp(1.0, _leaf("x", 3_000_000), _leaf("y", 3_000_000)).shape == ()
+
+
+@pytest.mark.parametrize("size", [20, 2_000_000])
+def test_what_depends_on_values_is_not_refused(size):
+    e = np.quantile(_leaf("x", size), _leaf("q", 2))
+    assert e.dtype == np.float64 and e.ndim == 1
+    values = np.linspace(0.0, 1.0, size)
+    np.testing.assert_allclose(expr.evaluate(e, x=values, q=np.array([0.25, 0.5])), [0.25, 0.5])
