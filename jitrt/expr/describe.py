@@ -11,7 +11,7 @@ from ..base.frozen import replaced
 from ..call.site import ServedFunction
 from ..errors import NotWorthwhile, Untraceable
 from ..frontend.trace import Request, Traced, trace
-from ..ir.node import Node
+from ..ir.node import Node, type_of
 from ..ir.ops.optable import CONSTANT
 from ..pipeline import Lowered, lower
 from ..schedule.control import BranchCall, Step
@@ -41,15 +41,26 @@ def traced_and_lowered(function: ServedFunction, args: Sequence[Any]) -> tuple[T
 def description(inputs: Sequence[str], outputs: Sequence[str], traced: Traced, lowered: Lowered) -> str:
     """The text of a program of inputs and outputs of these names."""
     slots, graph = lowered.memory.layout.slots, lowered.block.graph
+    own = [inputs[k] for k in traced.arguments] + [f"captured{k}" for k in range(len(traced.captured))]
     names: dict[Node, str] = {}
-    for node, name in zip(graph.inputs, inputs):
+    for node, name in zip(graph.inputs, own):
         names[node] = f"{name}: {node.type} [{_offset(slots[node].offset) if node in slots else 'of the caller'}]"
-    results = dict.fromkeys(graph.outputs, "")
+    shown: dict[Node, str] = {}
     for name, result in zip(outputs, traced.results):
-        if result.source == "array":
+        if result.source == "array" and result.view is None:
             node = graph.outputs[result.index]
-            results[node] = f"{results[node]} = {name}" if results[node] else name
-    shown = {node: f"{name or 'result'}: {node.type} [result]" for node, name in results.items()}
+            shown[node] = f"{shown[node]} = {name}" if node in shown else name
+    listed: dict[str, str] = {}
+    for name, result in zip(outputs, traced.results):
+        if result.source == "value":
+            listed[name] = f"{type_of(result.value)} [literal]"
+        elif result.view is None and result.source == "array":
+            node = graph.outputs[result.index]
+            listed[shown[node]] = f"{node.type} [result]"
+        else:
+            node = graph.inputs[result.index] if result.source == "input" else graph.outputs[result.index]
+            base = own[result.index] if result.source == "input" else shown.setdefault(node, f"base of {name}")
+            listed[name] = f"{(result.view or node).type} [{'a view of ' if result.view else ''}{base}]"
     initial: list[str] = []
     operations: list[list[str]] = []
 
@@ -62,7 +73,7 @@ def description(inputs: Sequence[str], outputs: Sequence[str], traced: Traced, l
         if base in inside:
             return inside[base]
         base = lowered.memory.layout.hosted[base][0] if base in lowered.memory.layout.hosted else base
-        return f"<{(shown.get(base) or names.get(base) or str(base.type)).partition(':')[0]}>"
+        return f"<{shown.get(base) or names.get(base, str(base.type)).partition(':')[0]}>"
 
     def add(step: Step) -> None:
         number = len(operations)
@@ -99,15 +110,15 @@ def description(inputs: Sequence[str], outputs: Sequence[str], traced: Traced, l
 
     for step in lowered.memory.steps:
         add(step)
-    listed = [
+    numbered = [
         f"  {line}" if n else f"{k}: {line}" for k, lines in enumerate(operations) for n, line in enumerate(lines)
     ]
     return "\n".join(
         [
-            *_section("Inputs", names.values()),
-            *_section("Outputs", shown.values()),
+            *_section("Inputs", [*names.values(), *(f"{name}: not read" for name in inputs if name not in own)]),
+            *_section("Outputs", [f"{name}: {text}" for name, text in listed.items()]),
             *_section("Init operations", initial),
-            *_section(f"Eval operations, in a frame of {lowered.memory.layout.nbytes} bytes", listed),
+            *_section(f"Eval operations, in a frame of {lowered.memory.layout.nbytes} bytes", numbered),
         ]
     )
 

@@ -169,6 +169,8 @@ class CheckCall:
     can_fail: bool = True
 
     def __str__(self) -> str:
+        if not self.can_fail:
+            return "what may raise has been computed"
         return f"end, and run the plain function, unless all indices are from {-self.extent} to {self.extent - 1}"
 
     def blocks(self) -> tuple[Block, ...]:

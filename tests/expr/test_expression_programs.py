@@ -199,6 +199,21 @@ def test_a_program_says_what_it_does():
     assert "= [1.0, 2.0, 3.0]" in summed and "[0x00][j]" in summed
 
 
+def test_all_outputs_are_listed_and_nothing_else():
+    m, x, y = expr.leaf("m", "f8", shape=(3, 3)), expr.leaf("x", "f8", shape=(50,)), expr.leaf("y", "f8", ndim=0)
+    e = {"a": np.linalg.inv(m) * 2, "same": x, "turned": m.T, "two": expr.literal(2.0), "sum": (x + 1).reshape(5, 10)}
+    e |= {"last": y / (y - 1.0), "again": y / (y - 1.0), "table": expr.literal(np.arange(3.0))}
+    inputs, outputs = expr.compile(e).describe().partition("Init operations")[0].split("Outputs:\n")
+    found = dict(line.strip().split(": ") for line in outputs.splitlines())
+    assert found == {
+        "a": "f8[3,3] [result]", "same": "f8[50] [x]", "turned": "f8[3,3] [a view of m]", "two": "f8[]* [literal]",
+        "sum": "f8[5,10] [result]", "last = again": "f8[] [result]", "table": "f8[3] [literal]",
+    }  # fmt: skip
+    assert [line.split()[0] for line in inputs.splitlines()[1:]] == ["m:", "x:", "y:"]
+    unused = expr.compile({"y": y + 1, "x": expr.leaf("x")}).describe(1.0, np.ones(3))
+    assert "x: f8[3] [of the caller]" in unused or "x: not read" in unused
+
+
 def test_named_values_are_variables_of_what_is_compiled():
     x = expr.leaf("x", "f8", shape=(3,))
     names = ["y", "x", "np", "t3", "c1_", "f2_", "lambda", "y", "expression"]
