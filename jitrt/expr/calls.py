@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..ir.node import Constant
-from ..ir.ops.optable import MUTATING
+from ..ir.ops.optable import WITH_EFFECTS
 from ..ir.ops.rows import OPS
 
 if TYPE_CHECKING:
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 
 # NumPy's names under which its functions are found, in this order.
 _HOMES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks", "scipy.special")
-
-
-# Of those that are handed over to the class of their arguments, what writes into arrays or files, or gives text.
-_WITH_EFFECTS = MUTATING | frozenset(
-    "save savez savez_compressed savetxt array2string array_repr array_str shares_memory may_share_memory".split()
-)
 
 
 @frozen(eq=False)
@@ -129,7 +123,7 @@ def _is_pure(function: Any) -> bool:
     """Whether a function is one of arrays that does nothing but to compute."""
     if isinstance(function, np.ufunc) or isinstance(getattr(function, "__self__", None), np.ufunc):
         return getattr(function, "__name__", "") != "at"
-    return isinstance(function, type(np.sum)) and function.__name__ not in _WITH_EFFECTS
+    return isinstance(function, type(np.sum)) and function.__name__ not in WITH_EFFECTS
 
 
 @cache

@@ -27,25 +27,32 @@ from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.optable import CONSTANT, Kind, Op
 from ..ir.ops.ufuncs import CAST
 from ..ir.strided import depends
+from ..policy import FOLDED_BYTES
 
-FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
 _CHUNK = 1 << 16  # elements
 _SHARED = 1 << 18  # elements of results that are worth a thread
 _WIDE = {"e": "d", "f": "d", "F": "D"}  # in which wide constants are computed
 _COMPUTED = frozenset({Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.COMPOUND})
-_KINDS = _COMPUTED | {Kind.VIEW, Kind.ASSEMBLE, Kind.GATHER}
+_KINDS = _COMPUTED | {Kind.VIEW, Kind.ASSEMBLE, Kind.GATHER, Kind.UPDATE}
 
 
 def fold_constants(graph: Graph) -> Graph:
     """`graph` with constants for what depends on constant arrays alone; itself if there is nothing like that.
 
-    What NumPy would warn of, or fail at, stays, since each call has to do so.
+    What NumPy would warn of, or fail at, stays, since each call has to do so; and so do operations whose folding,
+    as in ``fold_exp``, is among the rules that are switched off.
     """
+    off = config.rules_off()
     sizes: dict[Node, int] = {}  # of the largest array that what is constant depends on; 0 for scalars
     for node in graph.nodes():
         if node.op is CONSTANT:
             sizes[node] = node.type.nbytes if node.shape else 0
-        elif node.args and all(a in sizes for a in node.args) and _may_be_folded(node):
+        elif (
+            node.args
+            and all(a in sizes for a in node.args)
+            and _may_be_folded(node)
+            and f"fold_{node.op.name}" not in off
+        ):
             largest = max(sizes[a] for a in node.args)
             if node.op.kind is Kind.VIEW or node.type.nbytes <= max(FOLDED_BYTES, largest):
                 sizes[node] = largest
@@ -70,7 +77,7 @@ def _may_be_folded(node: Node) -> bool:
 @cache
 def _is_known(op: Op) -> bool:
     is_pure = (op.kind in _KINDS and op.name != "guarded") or op.fold is not None
-    return is_pure and op.numpy is not None and op.warns is None
+    return is_pure and op.numpy is not None
 
 
 def _roots(read: Iterable[Node], sizes: dict[Node, int]) -> list[Node]:

@@ -40,7 +40,9 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
     folded = graph if "fold_arrays" in config.rules_off() else fold_constants(graph)
     if folded is not graph:
         if fired is not None:
-            fired["fold_arrays"] += sum(bool(n.args) for n in graph.nodes()) - sum(bool(n.args) for n in folded.nodes())
+            counts = [Counter(f"fold_{n.op.name}" for n in g.nodes() if n.args) for g in (graph, folded)]
+            gone = counts[0] - counts[1]
+            fired.update(gone + Counter(fold_arrays=gone.total()))
         graph = folded
         yield "constants", graph
     graph = rewrite(graph, products.RULES, fired=fired)

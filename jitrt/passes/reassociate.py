@@ -16,7 +16,7 @@ from ..ir.node import Node
 from ..ir.ops.optable import CONSTANT
 from ..ir.ops.ufuncs import NUMPY_UFUNCS
 from ..ir.strided import depends
-from .constants import FOLDED_BYTES
+from ..policy import FOLDED_BYTES
 
 _ADD, _SUBTRACT, _MULTIPLY = (NUMPY_UFUNCS[f] for f in (np.add, np.subtract, np.multiply))
 _MOST = 16  # operands of one sum or product

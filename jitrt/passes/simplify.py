@@ -6,16 +6,18 @@ from functools import partial, reduce
 
 import numpy as np
 
+from .. import config
 from ..ir import build as b
 from ..ir.build import literal
+from ..ir.control import BRANCH
 from ..ir.node import Node
 from ..ir.ops import movement  # noqa: F401 (some of its rows have rules here)
 from ..ir.ops.optable import CONSTANT, Kind, Op
 from ..ir.ops.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 from ..ir.rewrite import Rule, of_kind, rule
 from ..ir.strided import depends, same_shape
+from ..policy import FOLDED_BYTES
 from . import views
-from .constants import FOLDED_BYTES
 from .reassociate import reassociated
 
 _WITHIN_RANGE = (-7, -6, -5, -4, -3, -2, 3, 4, 5, 6, 7)  # powers that no float32 has beyond the range of float64
@@ -41,7 +43,7 @@ def _is_folded(op: Op) -> bool:
 
 @rule(_is_folded, "operation on constants → constant", "NumPy computes it, in the dtype of the node")
 def fold_constants(n: Node) -> Node | None:
-    if any(a.op is not CONSTANT for a in n.args) or depends(n.shape):
+    if any(a.op is not CONSTANT for a in n.args) or depends(n.shape) or f"fold_{n.op.name}" in config.rules_off():
         return None
     if n.type.nbytes > max(FOLDED_BYTES, *(a.type.nbytes for a in n.args)):
         return None
@@ -205,6 +207,20 @@ def decided_where(n: Node) -> Node | None:
     return x if x is y else None
 
 
+@rule("result", "result of a choice by a constant → that of its branch", "the other one is not computed")
+def decided_branch(n: Node) -> Node | None:
+    (choice,) = n.args
+    value = literal(choice.args[0]) if choice.op is BRANCH else None
+    if value is None:
+        return None
+    chosen = choice["branch"].then if value else choice["branch"].otherwise
+    made = dict(zip(chosen.inputs, choice.args[1:]))
+    for node in chosen.nodes():
+        if node not in made:
+            made[node] = Node(node.op, tuple([made[a] for a in node.args]), node.params, node.type)
+    return made[chosen.outputs[n["path"][0]]]
+
+
 RULES: tuple[Rule, ...] = (
     fold_constants,
     hoist_broadcast,
@@ -225,5 +241,6 @@ RULES: tuple[Rule, ...] = (
     square_as_product,
     drop_involution,
     decided_where,
+    decided_branch,
     *views.RULES,
 )

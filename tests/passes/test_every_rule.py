@@ -68,6 +68,14 @@ CASES = {  # where the rule applies, and where it does not
         [(lambda x: np.where(np.ones(4) > 0, x, -x), F), (lambda x: np.where(x > 0, x * 2, 2 * x), F)],
         (lambda x: np.where(x > 0, x, -x), F),
     ],
+    "decided_branch": [
+        [
+            (lambda x: jitrt.cond(np.array([1.0])[0] > 0, np.negative, np.square, x), F),
+            (lambda x: jitrt.cond(np.array([1.0])[0] < 0, np.negative, lambda x: x.T.reshape(3, 4) * x, x), I),
+            (lambda x: jitrt.cond(np.array([1, 2]).sum() > 2, lambda x: x, lambda x: x + 1, x), F),
+        ],
+        (lambda x: jitrt.cond(x[0, 2] > 0, np.negative, np.square, x), F),
+    ],
     "merge_transposes": [
         [(lambda x: x.T.T + 1.0, F), (lambda x: x[None].transpose(1, 2, 0).transpose(2, 1, 0) + 1.0, F)],
         (lambda x: x.T + 1.0, F),

@@ -164,3 +164,73 @@ def test_constants_that_numpy_refuses(constant, is_caught):
     fast = jitrt.jit(f)
     for _ in range(3):
         assert outcome(fast) == outcome(f)
+
+
+C, K = (lambda: np.array([2.0, 1.0, 1.0, 3.0])), (lambda: np.array([0, 2, 1, 2]))
+
+
+def _written(write):
+    made = np.zeros(4)
+    write(made)
+    return made
+
+
+STEPS = {
+    "sort": lambda x: x + np.sort(C()),
+    "argsort": lambda x: x[:, np.argsort(C())],
+    "nonzero": lambda x: x[:, np.nonzero(K())[0]],
+    "unique": lambda x: x[:, : np.unique(K()).size] * np.unique(K(), return_counts=True)[1],
+    "convolve": lambda x: x[:, :3] + np.convolve(C(), np.array([1.0, 3.0]), "valid"),
+    "fft": lambda x: x + np.fft.fft(C()).real,
+    "interp": lambda x: x + np.interp(1.5, np.arange(4.0) * C()[1], C()),
+    "bincount": lambda x: x[:, :3] + np.bincount(K()),
+    "polyfit": lambda x: x[:, :2] + np.polyfit(K() * 1.0, C(), 1),
+    "histogram": lambda x: x[:, :3] + np.histogram(C(), 3)[0],
+    "scatter": lambda x: x + _written(lambda made: made.__setitem__([1, 3], C()[:2])),
+    "scatter by array": lambda x: x + _written(lambda made: made.__setitem__(K(), C())),
+    "scatter by slice": lambda x: x + _written(lambda made: made.__setitem__(slice(1, 3), C()[:2])),
+    "put": lambda x: x + _written(lambda made: np.put(made, [1, 3], C()[:2])),
+    "add at": lambda x: x + _written(lambda made: np.add.at(made, K(), C())),
+    "sort in place": lambda x: x + _written(lambda made: (made.__setitem__(slice(None), C()), made.sort())),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_on_constants_are_made_once(name):
+    compiled = jitrt.jit(lambda x: STEPS[name](np.sqrt(x)))
+    x = np.linspace(0.0, 1.0, 400).reshape(100, 4)
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(x), STEPS[name](np.sqrt(x)))
+    explanation = compiled.explain(x)
+    assert not explanation.host_calls and "1 kernel" in explanation.text().replace("2 kernels", "1 kernel")
+
+
+KEPT = {
+    "warns": lambda x: x + _written(lambda made: made.astype("f4").__setitem__([1], np.array([1e300]))),
+    "calls": lambda x: x + np.apply_along_axis(lambda v: heard.append(1) or v * 2, 0, C()),
+    "grows": lambda x: x.sum() + np.convolve(np.arange(3000.0) + C()[0], np.arange(3000.0) + C()[0]),
+}
+heard = []
+
+
+@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_steps_that_each_call_has_to_make_stay(name):
+    compiled = jitrt.jit(lambda x: KEPT[name](x))
+    x = np.ones((100, 4))
+    heard.clear()
+    for k in range(3):
+        np.testing.assert_array_equal(compiled(x), KEPT[name](x))
+        assert len(heard) == (2 * (k + 1) if name == "calls" else 0)
+
+
+def test_a_constant_view_of_a_constant_shares_its_memory():
+    def f(x):
+        c = np.array([0.0, 1.0, 2.0, 0.0])
+        part = np.trim_zeros(c)
+        part[0] = 7.0
+        return x + c
+
+    compiled = jitrt.jit(f)
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(np.ones(4)), f(np.ones(4)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ from ...ir.extents import is_extent
 from ...ir.interpret import evaluate
 from ...ir.node import Node, type_of
 from ...ir.ops.contractions import RESULT, Call, call_result
-from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, Kind, NotCovered
+from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, WITH_EFFECTS, Kind, NotCovered
 from ...ir.ops.pythonnumbers import python_operation
 from ...ir.ops.steps import RULES, SMALL, Shape, drawn, small_array
 from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
-from ...values.kinds import DICT, flatten, kind_of
+from ...policy import FOLDED_BYTES
+from ...values.kinds import DICT, flatten, kind_of, rebuild
 from ..context import tracing, wants_loops
 from ..forms import check
 from ..python.userline import user_line
@@ -81,13 +83,16 @@ class HostCalls:
         trace = self._trace
         if trace.has_forms:
             check(form_in((args, kwargs)), name)
-        _offer(function, name)
         args, kwargs = tuple(map(users_own, args)), {k: users_own(v) for k, v in kwargs.items()}
         if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
             raise Untraceable(f"{name} writes into an array", user_line())
+        node = call_node(trace, function, name, args, kwargs)
+        known = self._of_constants(node) if _is_pure(function, (args, kwargs)) else None
+        if known is not None:
+            return known
+        _offer(function, name)
         if trace.breaks.are_possible and (self._unsteady or function in VALUE_SHAPED):
             return self.call_and_look(function, name, args, kwargs)
-        node = call_node(trace, function, name, args, kwargs)
         if function in RULES:
             self._want_extents(
                 node["call"].arguments([n.type for n in node.args]), RULES[function].shapes, args, kwargs
@@ -199,7 +204,6 @@ class HostCalls:
     ) -> Node:
         """Record a call whose first argument is `target`, into which it writes; return what that is afterwards."""
         trace = self._trace
-        _offer(function, name)
         leaves: list[Any] = []
         flatten((args, kwargs), leaves)
         if target.dtype.kind in "iuf" and any(map(_is_complex, leaves)):  # NumPy warns where it discards parts
@@ -211,12 +215,42 @@ class HostCalls:
             return copied
 
         node = call_node(trace, on_copy, name, args, kwargs)
+        known = self._of_constants(node)
+        if known is not None:
+            return known._node if is_tracer(known) else trace.lift(known)
+        _offer(function, name)
         if not trace.is_general:
             self._result_of(node)  # raises what NumPy raises, also if nothing depends on what is written
         self._note(node)
         result = call_result(node, (), target.type)
         self.results.append(result)
         return result
+
+    def _of_constants(self, node: Node) -> Any:
+        """What a call gives whose operands depend on no input, made now, as literals.
+
+        None where each call has to make it: it may warn, or fail, or be in the memory of an operand, or be large.
+        """
+        from .creation import literal
+
+        trace = self._trace
+        if not node.args or not all(map(trace.is_known, node.args)):
+            return None
+        operands = [np.array(trace.value_of(n), order="K")[...] for n in node.args]
+        parts: list[Any] = []
+        try:
+            with np.errstate(all="raise"), warnings.catch_warnings(), tracing(None):
+                warnings.simplefilter("error")
+                tree = flatten(node["call"](*(x if x.ndim else x[()] for x in operands)), parts)
+        except Exception:
+            return None
+        most = max(FOLDED_BYTES, *(x.nbytes for x in operands))
+        for value in parts:
+            is_array = type(value) is np.ndarray and _has_kernels(value.dtype) and value.nbytes <= most
+            is_number = type(value) in (bool, int, float, complex) or isinstance(value, np.number)
+            if not (is_array or is_number) or any(np.may_share_memory(value, x) for x in operands):
+                return None
+        return rebuild(tree, iter([literal(trace, value) for value in parts])) if parts else None
 
     def draw(
         self,
@@ -449,6 +483,15 @@ def _offer(function: Callable[..., Any], name: str) -> None:
 
         if has_loops_for(function):
             raise LoopsWanted(f"{name} is a loop", user_line())
+
+
+def _is_pure(function: Callable[..., Any], given: Any) -> bool:
+    """Whether a function of NumPy's does nothing but to compute, and calls nothing of what it is given."""
+    if not isinstance(function, (np.ufunc, type(np.sum))) or function.__name__ in WITH_EFFECTS:
+        return False
+    leaves: list[Any] = []
+    flatten(given, leaves)
+    return not any(callable(v) and not isinstance(v, type) for v in leaves)
 
 
 def _is_complex(value: Any) -> bool:

@@ -199,6 +199,10 @@ VALUE_SHAPED = frozenset(
 ASKS_OF_INVALID = frozenset({np.isclose, np.allclose})
 # NumPy's functions that write into their first argument.
 MUTATING = frozenset("copyto put place putmask fill_diagonal put_along_axis shuffle at".split())
+# Of those that are handed over to the class of their arguments, what writes into arrays or files, or gives text.
+WITH_EFFECTS = MUTATING | frozenset(
+    "save savez savez_compressed savetxt array2string array_repr array_str shares_memory may_share_memory".split()
+)
 # Those that raise where ``out`` is not C-contiguous.
 CONTIGUOUS_OUT = frozenset({"dot"})
 # Ufuncs of which NumPy 2.4 and later warns if ``out`` is given by its position.
