@@ -56,17 +56,18 @@ TALLY = ("depth", "calls", "ticks")
 # in a row that have raised one, and `skip` calls that are still to run plain. `served` says that there was a call. The
 # values of the first `held` rows are kept alive: other threads, and signal handlers, may let go of them meanwhile. What
 # a call stores is made as results are, and noted under places from `stored_place` on. What is returned is what `maker`,
-# if not 0, makes of the tuple of results. Before any row is looked at, the
-# `fixed` words at the addresses in `fixed_rows` have to be what they were, one after the other: an address may be that
-# of nothing any more if one before it does not hold its word. `procedure`, if not 0, is what runs instead of blocks;
-# the words from there on are its own (see `procedure`), and `following` is the next table of the chain. Where there are
-# `formulas`, the call is described if their guards hold, and they have written what depends on extents when it runs.
+# if not 0, makes of the tuple of results, or a dict of them with the tuple of `keys`, if not 0. Before any row is
+# looked at, the `fixed` words at the addresses in `fixed_rows` have to be what they were, one after the other: an
+# address may be that of nothing any more if one before it does not hold its word. `procedure`, if not 0, is what runs
+# instead of blocks; the words from there on are its own (see `procedure`), and `following` is the next table of the
+# chain. Where there are `formulas`, the call is described if their guards hold, and they have written what depends on
+# extents when it runs.
 TABLE = (
     "positional", "keywords", "names", "rows", "row_table", "apart", "apart_rows", "outputs", "output_rows", "written",
     "written_rows", "results", "result_rows", "blocks", "block_table", "busy", "release", "tuple", "plain", "handler",
     "watched", "function", "raised", "skip", "served", "held", "stored", "stored_rows", "stored_place",
-    "stores", "store_rows", "maker", "fixed", "fixed_rows", "procedure", "following", "argument_words", "workspace",
-    "result_words", "integers", "integer_rows", "way_at", "ways", "formulas", "formula_rows", "registers",
+    "stores", "store_rows", "maker", "keys", "fixed", "fixed_rows", "procedure", "following", "argument_words",
+    "workspace", "result_words", "integers", "integer_rows", "way_at", "ways", "formulas", "formula_rows", "registers",
     "generator",
 )  # fmt: skip
 FIXED = ("address", "word")

@@ -12,8 +12,9 @@ from .api import call_api
 from .guard import field
 from .words import I32, I64, WORDS, Words, counted, record, variable, word
 
-# An array to allocate; `large` asks for memory from the handler.
-OUTPUT = ("descr", "ndim", "shape", "place", "large", "fortran")
+# An array to allocate; `large` asks for memory from the handler. Or one that is `kept` for all calls, if that is not 0:
+# of a number, which no call hands out.
+OUTPUT = ("descr", "ndim", "shape", "place", "large", "fortran", "kept")
 # An output whose elements are copied into an argument when all has gone well.
 WRITTEN = ("into", "place")
 # A result: the object at a place, the NumPy scalar that the array there holds, the object at an address, the value of a
@@ -53,17 +54,25 @@ class Results:
         with builder.goto_entry_block():
             ordinary = builder.alloca(I64)
         with counted(builder, table["outputs"]) as k:
-            descr, ndim, shape, place, large, fortran = record(builder, rows, k, OUTPUT)
-            large = builder.icmp_signed("!=", large, word(0))
-            call_api(builder, "Py_IncRef", descr)  # PyArray_Empty takes a reference away
-            with builder.if_then(large):
-                builder.store(call_api(builder, "PyDataMem_SetHandler", table["handler"]), ordinary)
-            order = builder.trunc(fortran, I32)
-            array = call_api(builder, "PyArray_Empty", builder.trunc(ndim, I32), shape, descr, order)
-            with builder.if_then(large):
-                handler = builder.load(ordinary)
-                call_api(builder, "Py_DecRef", call_api(builder, "PyDataMem_SetHandler", handler))
-                call_api(builder, "Py_DecRef", handler)
+            descr, ndim, shape, place, large, fortran, kept = record(builder, rows, k, OUTPUT)
+            made = variable(builder)
+            with builder.if_else(builder.icmp_signed("!=", kept, word(0))) as (known, fresh):
+                with known:
+                    call_api(builder, "Py_IncRef", kept)
+                    builder.store(kept, made)
+                with fresh:
+                    large = builder.icmp_signed("!=", large, word(0))
+                    call_api(builder, "Py_IncRef", descr)  # PyArray_Empty takes a reference away
+                    with builder.if_then(large):
+                        builder.store(call_api(builder, "PyDataMem_SetHandler", table["handler"]), ordinary)
+                    order = builder.trunc(fortran, I32)
+                    array = call_api(builder, "PyArray_Empty", builder.trunc(ndim, I32), shape, descr, order)
+                    with builder.if_then(large):
+                        handler = builder.load(ordinary)
+                        call_api(builder, "Py_DecRef", call_api(builder, "PyDataMem_SetHandler", handler))
+                        call_api(builder, "Py_DecRef", handler)
+                    builder.store(array, made)
+            array = builder.load(made)
             with builder.if_then(builder.icmp_signed("==", array, word(0)), likely=False):
                 self.drop_outputs(k)
                 builder.ret(word(0))  # MemoryError is set
@@ -97,16 +106,7 @@ class Results:
             with one:
                 builder.store(self._result(rows, word(0)), result)
             with several:
-                made = call_api(builder, "PyTuple_New", table["results"])
-                builder.store(made, result)
-                with counted(builder, table["results"]) as k:
-                    whole = builder.load(result)  # until a part of it cannot be made: MemoryError is set then
-                    with builder.if_then(builder.icmp_signed("!=", whole, word(0))):
-                        part = self._result(rows, k)
-                        call_api(builder, "PyTuple_SetItem", whole, k, part)
-                        with builder.if_then(builder.icmp_signed("==", part, word(0)), likely=False):
-                            call_api(builder, "Py_DecRef", whole)
-                            builder.store(word(0), result)
+                self._several(rows, result)
         with builder.if_then(builder.icmp_signed("!=", table["stores"], word(0))):
             self._store(result)
         self.drop_outputs(table["outputs"])
@@ -116,6 +116,35 @@ class Results:
             builder.store(call_api(builder, "PyObject_CallOneArg", maker, given), result)
             call_api(builder, "Py_DecRef", given)
         builder.ret(builder.load(result))
+
+    def _several(self, rows: ir.Value, result: ir.Value) -> None:
+        """Store a tuple of all results in the variable `result`, or a dict with the keys of the table; 0 for none."""
+        builder, table = self.builder, self.table
+        keys = table["keys"]
+        is_tuple = builder.icmp_signed("==", keys, word(0))
+        with builder.if_else(is_tuple) as (as_tuple, as_dict):
+            with as_tuple:
+                builder.store(call_api(builder, "PyTuple_New", table["results"]), result)
+            with as_dict:
+                builder.store(call_api(builder, "PyDict_New"), result)
+        with counted(builder, table["results"]) as k:
+            whole = builder.load(result)  # until a part of it cannot be made: MemoryError is set then
+            with builder.if_then(builder.icmp_signed("!=", whole, word(0))):
+                part, is_whole = self._result(rows, k), variable(builder)
+                builder.store(part, is_whole)
+                with builder.if_else(is_tuple) as (as_tuple, as_dict):
+                    with as_tuple:
+                        call_api(builder, "PyTuple_SetItem", whole, k, part)
+                    with as_dict, builder.if_then(builder.icmp_signed("!=", part, word(0)), likely=True):
+                        status = call_api(
+                            builder, "PyDict_SetItem", whole, call_api(builder, "PyTuple_GetItem", keys, k), part
+                        )
+                        call_api(builder, "Py_DecRef", part)
+                        is_set = builder.icmp_signed("==", status, ir.Constant(I32, 0))
+                        builder.store(builder.zext(is_set, I64), is_whole)
+                with builder.if_then(builder.icmp_signed("==", builder.load(is_whole), word(0)), likely=False):
+                    call_api(builder, "Py_DecRef", whole)
+                    builder.store(word(0), result)
 
     def _store(self, result: ir.Value) -> None:
         """Store what the function stores; if that fails, drop the result. All of it is made before any is stored."""

@@ -12,7 +12,7 @@ from ..config import debug
 from ..frontend.python.stores import Store
 from ..kernels import entry as native
 from ..kernels import results as made
-from ..values.kinds import Tree
+from ..values.kinds import DICT, Tree
 from ..values.trees import is_flat, maker_of
 from .dispatch import Words
 from .errstate import NUMBERS, UNCOMPUTED
@@ -101,7 +101,9 @@ def make_table(
     returned = len(results) - stored
     views = [None if result.view is None else (result.view, result.reads) for result in results[:returned]]
     is_plain = structure is None or is_flat(structure)
-    make = None if is_plain and not any(views) else maker_of(structure, views)
+    is_dict = structure is not None and structure[0] is DICT and not any(structure[2])
+    keys = tuple(structure[1]) if is_dict and not any(views) else ()
+    make = None if (is_plain or keys) and not any(views) else maker_of(structure, views)
     several = structure is not None or make is not None
     if fields() is None or debug():
         return None
@@ -113,6 +115,7 @@ def make_table(
     computed = {outputs[r.index] for r in results if r.source == "array"} | {outputs[o] for _, o in written}
     if not image.is_native or not computed <= fresh:
         return None
+    numbers = computed - {outputs[r.index] for r in results if r.source == "array" and not (r.scalar or r.weak)}
     frame = program.take_frame()
     try:
         guarded = GuardRows(
@@ -136,7 +139,10 @@ def make_table(
             if strides is not None and not is_fortran(kind.shape, strides, kind.dtype.itemsize):
                 raise Unguarded
             shape = address_of(kind.shape, kept) if general is None else address(general.shapes[k])
-            row[:] = id(kind.dtype), kind.ndim, shape, place, kind.nbytes >= LARGE, strides is not None
+            is_number = not kind.ndim and place in numbers and kind.dtype.kind in "biufcmM"
+            kept.append(np.zeros((), kind.dtype) if is_number else None)
+            number = id(kept[-1]) if is_number else 0
+            row[:] = id(kind.dtype), kind.ndim, shape, place, kind.nbytes >= LARGE, strides is not None, number
         result_rows: list[int] = []
         for result in results:
             if result.source == "array":
@@ -152,7 +158,7 @@ def make_table(
             else:
                 kept.append(result.value)
                 result_rows += (made.OBJECT, id(result.value))
-        kept.append(make)
+        kept += [make, keys]
         place = guarded.add_places(stored)
         store_rows = [word for row in _store_rows(stores, place, guarded) for word in row]
         can_change = stores or several or general or image.work >= _RELEASING_WORK or len(frame.blocks) > 1
@@ -180,6 +186,7 @@ def make_table(
                 "held": len(guarded.rows) if can_change else 0,
                 "tuple": several,
                 "maker": 0 if make is None else id(make),
+                "keys": id(keys) if keys else 0,
                 "handler": id(handler()),
                 "watched": image.may_raise & ~(passing | passing << UNCOMPUTED),
                 "function": id(function),
