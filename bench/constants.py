@@ -2,14 +2,17 @@
 
     python -m bench.constants
 
-prints the time that the fold takes beside that of the same NumPy statements, and the memory of both. The weights are
-`jitrt.frozen`, so that what depends on them alone is computed when a function that reads them is compiled.
+prints the time that the fold takes beside that of the same NumPy statements, the memory of both, and what becomes of
+buffers, views and roundings. The weights are `jitrt.frozen`, so that what depends on them alone is computed when a
+function that reads them is compiled.
 """
 
 from __future__ import annotations
 
 import resource
 import time
+import tracemalloc
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,7 +21,8 @@ import jitrt
 from jitrt.base import collection
 from jitrt.frontend.trace import Request, trace
 from jitrt.ir import build as b
-from jitrt.ir.node import Graph, forget_dead
+from jitrt.ir.node import Graph, Node, forget_dead
+from jitrt.ir.rounding import Rounding
 from jitrt.ir.types import ArrayType
 from jitrt.passes.constants import fold_constants
 
@@ -75,6 +79,76 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def value_of(n: Node) -> np.ndarray:
+    """The elements of a constant."""
+    return n["value"].value
+
+
+def buffers(graph: Graph) -> None:
+    """Checks 1, 3 and 4: a buffer for each constant, in the memory of these and a chunk, and none at the end."""
+    forget_dead()
+    tracemalloc.start()
+    made = fold_constants(graph)
+    forget_dead()
+    held, most = tracemalloc.get_traced_memory()
+    constants = [n for n in made.nodes() if n.op.name == "constant"]
+    owners = {value_of(n).ctypes.data for n in constants}
+    results = sum(value_of(n).nbytes for n in constants)
+    gone = [weakref.ref(value_of(n)) for n in constants]
+    print(f"constants that are reached: {len(constants)}, buffers: {len(owners)}")
+    print(f"results {results / 1e6:.1f} MB; held {held / 1e6:.1f} MB, at most {most / 1e6:.1f} MB")
+    del made, constants
+    forget_dead()
+    left = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    print(f"afterwards {sum(r() is not None for r in gone)} of {len(gone)} are alive, {left / 1e6:.1f} MB")
+
+
+def views(weights: list[np.ndarray]) -> None:
+    """Check 2: chains of views take the same time for all sizes, and lie in the memory of what they show."""
+    x = b.input_node(0, ArrayType(np.dtype(np.float32), ()))
+    shared, times = 0, []
+    for value in weights:
+        node = b.constant(value)
+        start = time.perf_counter()
+        for _ in range(10):
+            node = b.view("reshape", node, shape=(value.shape[0], -1))
+            node = b.view("reshape", b.view("transpose", node, axes=(1, 0)), shape=(-1,))
+            node = b.view("reshape", node, shape=value.shape)
+        times.append((time.perf_counter() - start) / 40)
+        row = b.view("getitem", b.constant(value), index=((0, len(value) // 2, 1),))
+        made = fold_constants(Graph((x,), (b.elementwise(np.add, x, row),)))
+        shared += np.shares_memory(value_of(made.outputs[0].args[1]), value)
+    order = np.argsort([v.size for v in weights])
+    small, large = (1e6 * min(times[k] for k in part) for part in (order[:20], order[-20:]))
+    print(f"slices that share memory: {shared} of {len(weights)}; a view {small:.1f} µs, of the largest {large:.1f} µs")
+
+
+def roundings(weights: list[np.ndarray]) -> None:
+    """Check 5: chains of ten operations have NumPy's bits, or are within a unit of the rounded doubles if wide."""
+    x = b.input_node(0, ArrayType(np.dtype(np.float32), ()))
+    chain = (np.add, np.multiply, np.divide, np.subtract, np.maximum)
+    differing, furthest = 0, 0
+    for value in weights:
+        one = np.abs(value[:, :1, :1, :1]) + np.float32(0.3)
+        node, narrow, wide = b.constant(value), value, value.astype(np.float64)
+        for function in 2 * chain:
+            node = b.elementwise(function, node, b.constant(one))
+            narrow, wide = function(narrow, one), function(wide, one.astype(np.float64))
+        for is_wide in (False, True):
+            rounding = Rounding(wide_constants=is_wide)
+            made = fold_constants(Graph((x,), (b.elementwise(np.add, x, node),), rounding=rounding))
+            found = value_of(made.outputs[0].args[1])
+            if not is_wide:
+                differing += int((found.view(np.int32) != narrow.view(np.int32)).sum())
+            else:
+                ordered = [np.where(v < 0, -(2**31) - v, v) for v in (
+                    u.view(np.int32).astype(np.int64) for u in (found, wide.astype(np.float32))
+                )]  # fmt: skip
+                furthest = max(furthest, int(np.abs(ordered[0] - ordered[1]).max()))
+    print(f"bits that are not NumPy's: {differing}; wide, units from the rounded doubles: {furthest}")
+
+
 def main() -> None:
     network = layers()
     elements = sum(layer[0].size for layer in network)
@@ -101,6 +175,10 @@ def main() -> None:
         plain.append(time.perf_counter() - start)
         del results
     print(f"fold {min(fold):.3f} s, NumPy {min(plain):.3f} s")
+    buffers(graph)
+    weights = [layer[0] for layer in network]
+    views(weights)
+    roundings(weights[:20])
     frozen = [[jitrt.frozen(array) for array in layer] for layer in network[:12]]
 
     @jitrt.jit

@@ -33,7 +33,8 @@ _CHUNK = 1 << 16  # elements
 _SHARED = 1 << 18  # elements of results that are worth a thread
 _WIDE = {"e": "d", "f": "d", "F": "D"}  # in which wide constants are computed
 _COMPUTED = frozenset({Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.COMPOUND})
-_KINDS = _COMPUTED | {Kind.VIEW, Kind.ASSEMBLE, Kind.GATHER, Kind.UPDATE}
+_WIDENED = _COMPUTED | {Kind.ASSEMBLE, Kind.UPDATE}  # whose results are computed, or lie in new memory
+_KINDS = _WIDENED | {Kind.VIEW, Kind.GATHER}
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -194,13 +195,16 @@ class _Folder:
     def _apply(self, node: Node, args: Sequence[np.ndarray]) -> np.ndarray:
         function: Callable[..., np.ndarray] | None = node.op.numpy
         assert function is not None
-        if self._is_wide and node.op.kind in _COMPUTED:
+        kwargs = node.numpy_kwargs
+        if self._is_wide and (node.op.kind in _WIDENED or node.op.fold is not None):
             args = [_widened(x) for x in args]
+            if "dtype" in kwargs and node.op.kind is Kind.ASSEMBLE:
+                kwargs = kwargs | {"dtype": self._dtype(node)}
             if node.op is CAST and node.dtype.char in _WIDE:
                 return args[0]
         if isinstance(function, np.ufunc) and not node.op.is_function and node.type.size > _SHARED and not node.params:
             return _by_two_threads(function, args)
-        return function(*args, **node.numpy_kwargs) if node.params else function(*args)
+        return function(*args, **kwargs) if node.params else function(*args)
 
     def _dtype(self, node: Node) -> np.dtype:
         """That of the values of a node."""
