@@ -35,6 +35,8 @@ def load(source: Any, names: Sequence[str], given: Mapping[str, Any], loader: Lo
     if unknown := sorted(given.keys() - {*names} - optional):
         raise TypeError(f"{', '.join(unknown)}: no such inputs; there are {', '.join(names) or 'none'}")
     loaded: Mapping[str, Any] = loader(source, names) if loader is not None else {}
+    if not hasattr(loaded, "get"):
+        raise TypeError(f"a loader gives a mapping of inputs, and this one gave {loaded!r}")
     find = _finder(source) if loader is None else (lambda name: loaded.get(name, _MISSING))
     values = [given[name] if name in given else find(name) for name in names]
     for k, name in enumerate(names):

@@ -120,6 +120,8 @@ class Optional(NDArrayOperatorsMixin):
             return partial(_folded, fold, self)
         if name == "T":
             return np.transpose(self)
+        if name in _ELEMENTWISE and hasattr(np.ndarray, name):
+            return partial(getattr(np, name), self)
         if name in _MOVING and hasattr(np.ndarray, name):
             return lambda *args, **kwargs: Optional(
                 getattr(self.value, name)(*args, **kwargs), getattr(kept(self), name)(*args, **kwargs)

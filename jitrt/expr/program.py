@@ -63,7 +63,7 @@ class Program(ServedFunction):
         return f"<program of {', '.join(self.inputs)}>"
 
     def __reduce__(self) -> Any:
-        return Program, (self.outputs, self.side_outputs, self._loader, self._listener)
+        return type(self), (self.outputs, self.side_outputs, self._loader, self._listener)
 
     def run(self, given: Any = None, /, **inputs: Any) -> Any:
         """The outputs for inputs that something holds.
@@ -124,9 +124,15 @@ class Program(ServedFunction):
         >>> expr.compile(square + 1, side_outputs=["square"]).with_side_outputs(3.0)
         (np.float64(10.0), {'square': np.float64(9.0)})
         """
+        if not self.side_outputs:
+            return self._results(*args, **kwargs), {}
         if self._with_side is None:
             self._with_side = ServedFunction(_function(self.outputs, self.side_outputs, self.inputs)[0])
         return self._with_side(*args, **kwargs)
+
+    def _results(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The outputs, whoever listens."""
+        return ServedFunction.__call__(self, *args, **kwargs)
 
     def describe(self, /, *args: Any, **kwargs: Any) -> str:
         """What a call does: its inputs, outputs, init operations and eval operations, with types and places.
@@ -209,7 +215,11 @@ class Program(ServedFunction):
         >>> expr.compile(np.where(x > y, x - y, 0.0)).rows(x=np.array([1.0, 5.0]), y=2.0)
         array([0., 3.])
         """
-        values = [v if np.ndim(v) == 0 else np.asarray(v) for v in load(given, self.inputs, columns, self._loader)]
+        return self._rows(load(given, self.inputs, columns, self._loader))
+
+    def _rows(self, given: Sequence[Any]) -> Any:
+        """`rows` of inputs in their order."""
+        values = [v if np.ndim(v) == 0 or isinstance(v, np.ma.MaskedArray) else np.asarray(v) for v in given]
         shapes = {np.shape(v) for v in values if np.ndim(v)}
         if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
             raise ValueError("columns have one dimension, and the same length")
@@ -218,12 +228,14 @@ class Program(ServedFunction):
             of_columns = rows.of_columns(self.outputs)
             self._of_rows = self if of_columns is None else Program(of_columns, {}, None, None)
         if self._of_rows is self:
-            return with_masks(self.outputs, rows.one_by_one(super().__call__, values, shape))
+            return with_masks(self.outputs, rows.one_by_one(self._results, values, shape))
         return rows.filled_up(with_masks(self.outputs, self._of_rows(*values)), shape)
 
 
 class _Listening(Program):
     """A program whose calls hand side outputs to a listener."""
+
+    _side: Program | None = None
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         result, side = self.with_side_outputs(*args, **kwargs)
@@ -233,6 +245,17 @@ class _Listening(Program):
 
     def run(self, given: Any = None, /, **inputs: Any) -> Any:
         return with_masks(self.outputs, self(*load(given, self.inputs, inputs, self._loader)))
+
+    def rows(self, given: Any = None, /, **columns: Any) -> Any:
+        if self._side is None:
+            self._side = Program(self.side_outputs, {}, None, None)
+        side = self._side
+        names = tuple(dict.fromkeys((*self.inputs, *side.inputs)))
+        values = dict(zip(names, load(given, names, columns, self._loader)))
+        result = self._rows([values[name] for name in self.inputs])
+        assert self._listener is not None
+        self._listener(side._rows([values[name] for name in side.inputs]))
+        return result
 
 
 def compile(

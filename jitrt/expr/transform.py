@@ -100,6 +100,11 @@ def transform(e: Expression, rules: Rule | Iterable[Rule]) -> Expression:
     -------
     Expression
 
+    Raises
+    ------
+    RecursionError
+        If the rules undo each other, or a replacement contains what it replaces.
+
     Examples
     --------
     >>> import numpy as np
@@ -121,6 +126,8 @@ def transform(e: Expression, rules: Rule | Iterable[Rule]) -> Expression:
             stack.pop()
             continue
         if node in replaced:  # by something that has been transformed in turn
+            if replaced[node] not in done:
+                raise RecursionError(f"the rules go round in circles: {replaced[node]!r} contains what it replaces")
             done[node] = done[replaced[node]]
             continue
         pending = [o for o in node.operands if o not in done]

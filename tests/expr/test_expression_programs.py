@@ -1,5 +1,6 @@
 """Expressions that are evaluated and compiled."""
 
+import pickle
 import types
 
 import numpy as np
@@ -61,6 +62,39 @@ def test_side_outputs_cost_nothing_when_nobody_listens():
     assert heard == [{"square": 9}, {"square": 4}]
     with pytest.raises(ValueError, match="called 'cube'"):
         expr.compile(e, ["cube"])
+
+
+HEARD = []
+
+
+def _hear(side):
+    HEARD.append(side)
+
+
+def test_listeners_hear_of_rows_and_after_pickling():
+    half = expr.name(A / 2, "half")
+    program = expr.compile({"y": half + 1}, {"half": half, "c": C * half}, listener=HEARD.append)
+    again = pickle.loads(pickle.dumps(expr.compile({"y": half + 1}, {"half": half, "c": C * half}, listener=_hear)))
+    for listening in (program, again):
+        HEARD.clear()
+        assert listening(2.0, c=3.0) == {"y": 2.0}
+        for _ in range(2):
+            found = listening.rows(a=np.array([2.0, 4.0]), c=3.0)
+            np.testing.assert_array_equal(found["y"], [2.0, 3.0])
+        assert HEARD[0] == {"half": 1.0, "c": 3.0} and len(HEARD) == 3
+        np.testing.assert_array_equal(HEARD[2]["c"], [3.0, 6.0])
+    nothing = expr.compile(A + 1, listener=HEARD.append)
+    assert nothing(3.0) == 4.0 and HEARD[-1] == {} and nothing.with_side_outputs(a=1.0) == (2.0, {})
+
+
+def test_rows_of_masked_columns_stay_masked():
+    found = expr.compile(A + 1).rows(a=np.ma.masked_array([1.0, 2.0], [False, True]))
+    assert found.tolist() == [2.0, None]
+
+
+def test_loaders_that_give_nothing():
+    with pytest.raises(TypeError, match="a loader gives a mapping"):
+        expr.compile(A + 1, loader=lambda source, names: None).run(3)
 
 
 def test_leaves_are_what_they_are_declared_to_be():

@@ -308,3 +308,10 @@ def test_numbers_of_pythons_fit_or_raise_as_for_numpy(ufunc, dtype, number):
                 except (OverflowError, TypeError) as error:
                     outcomes.append(repr(error))
     assert all(found in (expected, None) for expected, found in zip(outcomes[:2], outcomes[2:]))
+
+
+def test_rules_that_go_round_in_circles():
+    x = expr.leaf("x")
+    for rule in (lambda e: e + 0 if e is x else None, lambda e: np.negative(np.negative(e)) if e is x + 1 else None):
+        with pytest.raises(RecursionError, match="round in circles"):
+            expr.transform(x + 1, rule)

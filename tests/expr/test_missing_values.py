@@ -180,6 +180,7 @@ def test_nothing_that_is_missing_is_reported():
         lambda x, np: x.astype("f4"),
         lambda x, np: np.clip(x, 1, 2),
         lambda x, np: np.round(x / 3, 1),
+        lambda x, np: (x / 3).round(1).clip(0.5, 0.8),
         lambda x, np: np.where(x > 1.5, x, 0.0),
         lambda x, np: np.where(x > 1.5, 1.0, x),
         lambda x, np: np.concatenate([x, x * 2]),
