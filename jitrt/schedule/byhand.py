@@ -27,6 +27,7 @@ from ..ir.node import Graph, Node
 from ..ir.ops.folds import FOLD_IDENTITY
 from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import OPS, Kind
+from ..ir.ops.raising import FORCE, LEFT_OUT
 from ..ir.rewrite import rewrite
 from ..passes import lower
 from ..passes.simplify import fold_constants, hoist_broadcast, merge_broadcasts
@@ -92,13 +93,14 @@ class ByHand:
 
 
 def by_hand(graph: Graph, inputs: Sequence[str], names: Mapping[Node, str]) -> ByHand:
-    """The fusion of a graph, every tensor of which has loops of its own.
+    """The fusion of a graph, every tensor of which has loops of its own; what no result needs is left out.
 
     Raises
     ------
     ScheduleError
         If it has other operations than elementwise ones, folds, transposes, broadcasts, and views of inputs.
     """
+    graph = graph.with_outputs([n for n in graph.outputs if n.op is not FORCE and n.op is not LEFT_OUT])
     named = [n for n in graph.nodes() if n in names]
     lowered = rewrite(graph.with_outputs((*graph.outputs, *named)), (*lower.RULES, *_FOLDING))
     names = {new: names[old] for old, new in zip(named, lowered.outputs[len(graph.outputs) :])}

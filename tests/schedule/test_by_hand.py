@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from covering import few
 
 import jitrt
 from jitrt import expr
-from jitrt.schedule import Fusion, ScheduleError, inline_most
+from jitrt.schedule import Fusion, ScheduleError, compute_with, inline_most
 
 
 def softmax(x, y):
@@ -87,6 +88,57 @@ def test_random_schedules(function, seed):
     if seed % 2:
         inline_most(made.fusion)
     assert_same(made, function, x, y, compiled=seed in (1, 2))
+
+
+STEPS = (
+    lambda v, w: v + w,
+    lambda v, w: v * w - 1.0,
+    lambda v, w: np.sin(v),
+    lambda v, w: v.sum(axis=-1, keepdims=True) if v.ndim else v * 2.0,
+    lambda v, w: v.max(axis=0, keepdims=True) if v.ndim else v + 1.0,
+    lambda v, w: np.where(v > w, v, -w),
+    lambda v, w: v.sum(axis=0) if v.ndim == 2 and v.shape[1] == 8 else v * 3.0,
+    lambda v, w: np.maximum(v, w) * 0.5,
+    lambda v, w: np.abs(v).mean() if v.ndim else v - 1.0,
+)
+
+
+def random_function(rng):
+    """Steps on what there is, of which one or two values are returned, and others perhaps read by nothing."""
+    plan = [(STEPS[rng.integers(len(STEPS))], *map(int, rng.integers(99, size=2))) for _ in range(rng.integers(3, 8))]
+    last = sorted({int(k) for k in rng.integers(1, 3, size=rng.integers(1, 3))})
+
+    def function(x, y):
+        pool = [x, y]
+        for k, (step, a, b) in enumerate(plan):
+            pool.append(step(pool[a % len(pool)], pool[b % len(pool)]) + float(k))  # no two are equal
+        results = tuple(pool[-k] for k in last)
+        return results if len(results) > 1 else results[0]
+
+    return function
+
+
+@pytest.mark.parametrize("seed", few(range(120), 24))
+def test_random_functions(seed):
+    rng = np.random.default_rng(seed)
+    function, (x, y) = random_function(rng), rng.normal(size=(2, 5, 8))
+    made = scheduled(function, x, y)
+    if seed % 3:
+        transformed(made, rng)
+    if seed % 2:
+        inline_most(made.fusion)
+    if seed % 4 == 1:
+        compute_with(made.fusion)
+    if seed % 5 == 0:
+        for tensor in made.fusion.tensors:
+            if tensor.definition is not None and rng.random() < 0.5:
+                tensor.position = int(rng.integers(len(tensor.axes) + 1))
+        try:
+            made.source  # noqa: B018
+        except ScheduleError as error:
+            assert "nested" in str(error)
+            return
+    assert_same(made, function, x, y, compiled=seed % 8 == 1)
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (3, 1), (0, 3), (2, 0)])
