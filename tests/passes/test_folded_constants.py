@@ -224,6 +224,33 @@ def test_steps_that_each_call_has_to_make_stay(name):
         assert len(heard) == (2 * (k + 1) if name == "calls" else 0)
 
 
+LAYOUTS = {
+    "argwhere": lambda: np.argwhere(K()),
+    "unravel_index": lambda: np.unravel_index(K(), (2, 2)),
+    "eig": lambda: np.linalg.eig(np.array([[2.0, 1.0], [1.0, 3.0]])),
+    "unique_all": lambda: np.unique_all(C()),
+    "sorted in Fortran's order": lambda: np.sort(np.asfortranarray(C().reshape(2, 2)), axis=0),
+    "numbers": lambda: (np.median(C()), np.searchsorted(np.sort(C()), 2.0), np.array_equal(C(), C())),
+    "nothing": lambda: np.sort(np.array([])),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_steps_on_constants_give_arrays_of_their_own_in_numpys_memory_order(name):
+    def described(value):
+        if isinstance(value, tuple):
+            return type(value).__name__, [described(part) for part in value]
+        if isinstance(value, np.ndarray):
+            return value.dtype, value.shape, value.strides, value.flags.writeable, value.tolist()
+        return type(value), value
+
+    compiled = jitrt.jit(lambda x: LAYOUTS[name]())
+    made = [compiled(1.0) for _ in range(4)]
+    assert [described(v) for v in made] == [described(LAYOUTS[name]())] * 4
+    arrays = [a for v in made for a in (v if isinstance(v, tuple) else (v,)) if isinstance(a, np.ndarray)]
+    assert not any(np.shares_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
+
+
 def test_a_constant_view_of_a_constant_shares_its_memory():
     def f(x):
         c = np.array([0.0, 1.0, 2.0, 0.0])

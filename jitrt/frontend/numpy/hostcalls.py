@@ -13,14 +13,14 @@ from ...base.dtypes import is_twin
 from ...errors import LoopsWanted, Untraceable
 from ...ir.aliasing import is_lent
 from ...ir.extents import is_extent
-from ...ir.interpret import evaluate
+from ...ir.interpret import evaluate, stored
 from ...ir.node import Node, type_of
 from ...ir.ops.contractions import RESULT, Call, call_result
 from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, WITH_EFFECTS, Kind, NotCovered
 from ...ir.ops.pythonnumbers import python_operation
 from ...ir.ops.steps import RULES, SMALL, Shape, drawn, small_array
 from ...ir.ops.ufuncs import COPY
-from ...ir.types import ArrayType
+from ...ir.types import ArrayType, contiguous_strides
 from ...policy import FOLDED_BYTES
 from ...values.kinds import DICT, flatten, kind_of, rebuild
 from ..context import tracing, wants_loops
@@ -234,9 +234,9 @@ class HostCalls:
         from .creation import literal
 
         trace = self._trace
-        if not node.args or not all(map(trace.is_known, node.args)):
-            return None
-        operands = [np.array(trace.value_of(n), order="K")[...] for n in node.args]
+        if trace.is_general or not node.args or not all(map(trace.is_known, node.args)):
+            return None  # for calls of any shape, what depends on no input may depend on extents
+        operands = [np.array(stored(trace.value_of(n), trace.orders.strides(n)), order="K") for n in node.args]
         parts: list[Any] = []
         try:
             with np.errstate(all="raise"), warnings.catch_warnings(), tracing(None):
@@ -247,7 +247,8 @@ class HostCalls:
         most = max(FOLDED_BYTES, *(x.nbytes for x in operands))
         for value in parts:
             is_array = type(value) is np.ndarray and _has_kernels(value.dtype) and value.nbytes <= most
-            is_number = type(value) in (bool, int, float, complex) or isinstance(value, np.number)
+            is_array = is_array and _is_in_order(value)
+            is_number = type(value) in (bool, int, float, complex) or isinstance(value, (np.number, np.bool_))
             if not (is_array or is_number) or any(np.may_share_memory(value, x) for x in operands):
                 return None
         return rebuild(tree, iter([literal(trace, value) for value in parts])) if parts else None
@@ -483,6 +484,14 @@ def _offer(function: Callable[..., Any], name: str) -> None:
 
         if has_loops_for(function):
             raise LoopsWanted(f"{name} is a loop", user_line())
+
+
+def _is_in_order(array: np.ndarray) -> bool:
+    """Whether an array lies in memory as one that NumPy makes in C's or in Fortran's order."""
+    itemsize = array.itemsize
+    turned = contiguous_strides(array.shape[::-1], itemsize)[::-1]
+    own = contiguous_strides(array.shape, itemsize)
+    return array.strides == (own if array.flags.c_contiguous else turned)
 
 
 def _is_pure(function: Callable[..., Any], given: Any) -> bool:
