@@ -80,3 +80,17 @@ def test_random_constants_of_all_kinds(seed, is_wide):
     folded = compiled.explain(zeros).compiled.stages[-1][1]
     assert {n.op.name for n in folded.nodes() if n.args} <= {"add", "copy"}
     np.testing.assert_array_max_ulp(found, wanted, 1 if is_wide else 0)
+
+
+@pytest.mark.parametrize(
+    "chosen", [lambda v, i: np.take(v, i, axis=1), lambda v, i: v[:, list(i)], lambda v, i: v.take(i, 0)]
+)
+@pytest.mark.parametrize("fold", [lambda v, w: np.einsum("ij,kj->ik", -v, w), lambda v, w: (-v).sum(axis=1)])
+def test_sums_of_chosen_elements_are_in_numpys_order(chosen, fold):
+    rng = np.random.default_rng(0)
+    values, index = rng.uniform(0.5, 2, (40, 40)).astype(np.float32), tuple(rng.permutation(40).tolist())
+    wanted = fold(chosen(values, index), values)
+    zeros = np.zeros(wanted.shape, np.float32)
+    compiled = jitrt.jit(lambda x: x + fold(chosen(v := np.array(values.tolist(), np.float32), index), v))
+    np.testing.assert_array_equal(compiled(zeros), wanted)
+    assert compiled.explain(zeros).rules["fold_take_at"]

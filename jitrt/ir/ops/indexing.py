@@ -49,8 +49,10 @@ def gathered_indices(n: Node) -> tuple[Node, ...]:
     return n.args[1 : 1 + sum(s < 0 for s in n["source"])]
 
 
-def _take_at(x: np.ndarray, *indices: Any, axes: tuple[int, ...], at: int, names: Any, mode: str) -> Any:
-    if mode != "raise":
+def _take_at(
+    x: np.ndarray, *indices: Any, axes: tuple[int, ...], at: int, names: Any, mode: str, is_take: bool = False
+) -> Any:
+    if is_take:  # elements as they are in `chosen`, and in C's order: sums of them depend on that
         return np.take(x, indices[0], axis=axes[0], mode=mode)  # type: ignore[call-overload]
     chosen = np.moveaxis(x, axes, range(len(axes)))[indices]
     joint = np.ndim(chosen) - x.ndim + len(axes)
@@ -129,7 +131,13 @@ def _index_node(index: Any) -> Node:
 
 
 def _choose_elements(
-    x: Node, axes: tuple[int, ...], indices: tuple[Node, ...], at: int, names: tuple[int, ...], mode: str = "raise"
+    x: Node,
+    axes: tuple[int, ...],
+    indices: tuple[Node, ...],
+    at: int,
+    names: tuple[int, ...],
+    mode: str = "raise",
+    **options: bool,
 ) -> Node:
     """Elements of `x` at `indices` along `axes`; their broadcast axes stand at `at` in the result.
 
@@ -154,7 +162,7 @@ def _choose_elements(
             raise IndexError("cannot do a non-empty take from an empty axes.")
     direct = [n for k, n in enumerate(x.shape) if k not in axes]
     type_ = ArrayType(x.dtype, (*direct[:at], *joint, *direct[at:]))
-    return b.compound("take_at", (x, *indices), type_, axes=axes, at=at, names=names, mode=mode)
+    return b.compound("take_at", (x, *indices), type_, axes=axes, at=at, names=names, mode=mode, **options)
 
 
 def _check_literal(index: Node, extent: int, axis: int) -> None:
@@ -200,7 +208,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if axis is None or not a.type.ndim:
         a, axis = b.view("reshape", a, shape=(-1,)), 0 if axis is None else axis
     k = b.normalize_axis(axis, a.type.ndim)
-    return _choose_elements(a, (k,), (index,), k, (k,), mode)
+    return _choose_elements(a, (k,), (index,), k, (k,), mode, is_take=True)
 
 
 @numpy_function(np.take_along_axis)
