@@ -205,6 +205,14 @@ def test_steps_on_constants_are_made_once(name):
     assert not explanation.host_calls and "1 kernel" in explanation.text().replace("2 kernels", "1 kernel")
 
 
+def test_steps_on_constants_are_switched_off(monkeypatch):
+    monkeypatch.setenv("JITRT_RULES_OFF", "fold_steps")
+    compiled = jitrt.jit(lambda x: x + np.sort(C()))
+    x = np.ones((5000, 4))
+    np.testing.assert_array_equal(compiled(x), x + np.sort(C()))
+    assert len(compiled.explain(x).host_calls) == 1
+
+
 KEPT = {
     "warns": lambda x: x + _written(lambda made: made.astype("f4").__setitem__([1], np.array([1e300]))),
     "calls": lambda x: x + np.apply_along_axis(lambda v: heard.append(1) or v * 2, 0, C()),
