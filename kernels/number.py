@@ -62,6 +62,18 @@ class BackEnd(Protocol):
     def in_float64(self, formula: Callable[..., Number], *values: Any) -> Any: ...
 
 
+Operator = Callable[["Number", "Number | float"], "Number"]
+
+
+def _operator(operation: str, kind: str | None = None) -> Operator:
+    return lambda x, y: x._apply(operation, y, kind=kind)
+
+
+def _reflected(operation: str) -> Operator:
+    """The operator of a Python number on its left side."""
+    return lambda y, x: y.constant(x)._apply(operation, y)  # type: ignore[arg-type]
+
+
 class Number:
     """A float of 32 or 64 bits, an integer of the same width, or a mask, in one of the back ends.
 
@@ -93,63 +105,28 @@ class Number:
         result = self.back.apply(operation, self.kind, self.bits, self.value, *values)
         return Number(self.back, result, kind or self.kind, self.bits)
 
-    def __add__(self, other: Number | float) -> Number:
-        return self._apply("add", other)
-
-    def __radd__(self, other: float) -> Number:
-        return self.constant(other)._apply("add", self)
-
-    def __sub__(self, other: Number | float) -> Number:
-        return self._apply("sub", other)
-
-    def __rsub__(self, other: float) -> Number:
-        return self.constant(other)._apply("sub", self)
-
-    def __mul__(self, other: Number | float) -> Number:
-        return self._apply("mul", other)
-
-    def __rmul__(self, other: float) -> Number:
-        return self.constant(other)._apply("mul", self)
-
-    def __truediv__(self, other: Number | float) -> Number:
-        return self._apply("div", other)
-
-    def __rtruediv__(self, other: float) -> Number:
-        return self.constant(other)._apply("div", self)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("sub"), _reflected("sub")
+    __mul__, __rmul__ = _operator("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _operator("div"), _reflected("div")
+    __and__ = _operator("and")
+    __or__ = _operator("or")
+    __xor__ = _operator("xor")
+    __lshift__ = _operator("shl")
+    __lt__ = _operator("<", MASK)
+    __le__ = _operator("<=", MASK)
+    __gt__ = _operator(">", MASK)
+    __ge__ = _operator(">=", MASK)
 
     def __neg__(self) -> Number:
         return self._apply("neg")
 
-    def __and__(self, other: Number | int) -> Number:
-        return self._apply("and", other)
-
-    def __or__(self, other: Number | int) -> Number:
-        return self._apply("or", other)
-
-    def __xor__(self, other: Number | int) -> Number:
-        return self._apply("xor", other)
-
     def __invert__(self) -> Number:
         return self._apply("not")
-
-    def __lshift__(self, other: int) -> Number:
-        return self._apply("shl", other)
 
     def shift_right_logical(self, other: int) -> Number:
         """The integer's bits moved down, zeros moved in."""
         return self._apply("lshr", other)
-
-    def __lt__(self, other: Number | float) -> Number:
-        return self._apply("<", other, kind=MASK)
-
-    def __le__(self, other: Number | float) -> Number:
-        return self._apply("<=", other, kind=MASK)
-
-    def __gt__(self, other: Number | float) -> Number:
-        return self._apply(">", other, kind=MASK)
-
-    def __ge__(self, other: Number | float) -> Number:
-        return self._apply(">=", other, kind=MASK)
 
     def equals(self, other: Number | float) -> Number:
         """The mask ``self == other``, false where either is nan."""

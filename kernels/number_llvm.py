@@ -9,9 +9,16 @@ from functools import lru_cache
 from llvmlite import ir
 
 from .number import FLOAT, INT, MASK, Number
-from .vmath_rare import add_attribute, emit_beyond, emit_lanes_beyond
+from .vmath_rare import declared, emit_beyond, emit_lanes_beyond, pure_function
 
-_INT_COMPARE = {"==", "!=", "<", "<=", ">", ">="}
+_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+_INSTRUCTIONS = {  # of integers and masks, and of floats
+    "add": ("add", "fadd"), "sub": ("sub", "fsub"), "mul": ("mul", "fmul"), "div": ("", "fdiv"), "neg": ("neg", "fneg"),
+    "and": ("and_", ""), "or": ("or_", ""), "xor": ("xor", ""), "not": ("not_", ""), "shl": ("shl", ""),
+    "lshr": ("lshr", ""), "select": ("select", "select"),
+}  # fmt: skip
+_INTRINSICS = {"fma": "fma", "abs": "fabs", "sqrt": "sqrt", "rint": "rint", "copysign": "copysign"}
+_REPRESENTATIONS = {"to_bits": INT, "from_bits": FLOAT}
 _FLOAT_TYPE = {64: ir.DoubleType(), 32: ir.FloatType()}
 _INT_TYPE = {64: ir.IntType(64), 32: ir.IntType(32)}
 
@@ -41,8 +48,14 @@ class LLVM:
         return (_FLOAT_TYPE if kind == FLOAT else _INT_TYPE)[bits]
 
     def apply(self, operation: str, kind: str, bits: int, *values: ir.Value) -> ir.Value:
-        if operation in _INT_COMPARE:
+        if operation in _COMPARISONS:
             return self._compare(operation, kind, *values)
+        if operation in _INSTRUCTIONS:
+            return getattr(self.builder, _INSTRUCTIONS[operation][kind == FLOAT])(*values)
+        if operation in _INTRINSICS:
+            return self._intrinsic(_INTRINSICS[operation], bits, *values)
+        if operation in _REPRESENTATIONS:
+            return self.builder.bitcast(*values, self._type(_REPRESENTATIONS[operation], bits))
         return getattr(self, f"_{operation}")(kind, bits, *values)
 
     def in_float64(self, formula: Callable[..., Number], *values: ir.Value) -> ir.Value:
@@ -63,67 +76,7 @@ class LLVM:
         return self._call(f"llvm.{name}.f{bits}", self._type(FLOAT, bits), *values)
 
     def _call(self, name: str, result: ir.Type, *values: ir.Value) -> ir.Value:
-        function = self.builder.module.globals.get(name)
-        if function is None:
-            function = ir.Function(self.builder.module, ir.FunctionType(result, [v.type for v in values]), name)
-        return self.builder.call(function, values)
-
-    def _add(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.fadd(a, b) if kind == FLOAT else self.builder.add(a, b)
-
-    def _sub(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.fsub(a, b) if kind == FLOAT else self.builder.sub(a, b)
-
-    def _mul(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.fmul(a, b) if kind == FLOAT else self.builder.mul(a, b)
-
-    def _div(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.fdiv(a, b)
-
-    def _neg(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
-        return self.builder.fneg(a) if kind == FLOAT else self.builder.neg(a)
-
-    def _and(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.and_(a, b)
-
-    def _or(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.or_(a, b)
-
-    def _xor(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.xor(a, b)
-
-    def _not(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
-        return self.builder.not_(a)
-
-    def _shl(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.shl(a, b)
-
-    def _lshr(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.lshr(a, b)
-
-    def _fma(self, kind: str, bits: int, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
-        return self._intrinsic("fma", bits, a, b, c)
-
-    def _abs(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
-        return self._intrinsic("fabs", bits, a)
-
-    def _sqrt(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
-        return self._intrinsic("sqrt", bits, a)
-
-    def _rint(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
-        return self._intrinsic("rint", bits, a)
-
-    def _copysign(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self._intrinsic("copysign", bits, a, b)
-
-    def _to_bits(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
-        return self.builder.bitcast(a, self._type(INT, bits))
-
-    def _from_bits(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
-        return self.builder.bitcast(a, self._type(FLOAT, bits))
-
-    def _select(self, kind: str, bits: int, mask: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self.builder.select(mask, a, b)
+        return self.builder.call(declared(self.builder.module, name, result, *(v.type for v in values)), values)
 
 
 _SUFFIX = {64: "pd.512", 32: "ps.512"}
@@ -262,15 +215,6 @@ class Vectors(LLVM):
             lanes,
             _CURRENT_ROUNDING,
         )
-
-
-def pure_function(module: ir.Module, name: str, type_: ir.Type, arity: int, *attributes: str) -> ir.Function:
-    """A function without side effects, to be filled in, of arguments and a result of one type."""
-    function = ir.Function(module, ir.FunctionType(type_, [type_] * arity), name)
-    function.linkage = "internal"
-    for attribute in ("nounwind", "willreturn", "memory(none)", *attributes):
-        add_attribute(function, attribute)
-    return function
 
 
 class _Written(ir.Constant):

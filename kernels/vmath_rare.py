@@ -23,6 +23,7 @@ def lane_counts(bits: int) -> tuple[int, ...]:
 
 
 _INT32 = ir.IntType(32)
+_SELDOM_CALLED = ("noinline", "minsize", "optsize")
 
 
 def emit_beyond(builder: ir.IRBuilder, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value) -> ir.Value:
@@ -32,7 +33,7 @@ def emit_beyond(builder: ir.IRBuilder, bound: float, name: str, bits: int, x: ir
     scalar = module.globals.get(scalar_name)
     if scalar is None:
         scalar = _scalar(module, scalar_name, bound, name, bits)
-        keep(module, [_widened(module, scalar, width, bound, bits) for width in lane_counts(bits)])
+        keep(module, [_widened(module, scalar_name, width, bound, name, bits) for width in lane_counts(bits)])
     call = builder.call(scalar, [x, result])
     variants = ",".join(f"_ZGV_LLVM_N{width}vv_{scalar_name}({scalar_name}.x{width})" for width in lane_counts(bits))
     add_attribute(call, f'"vector-function-abi-variant"="{variants}"')
@@ -70,7 +71,9 @@ def emit_lanes_beyond(
     infinity = constant(_representation(float("inf"), bits))
     branch_if_any(builder.and_(rare, builder.icmp_unsigned("<=", magnitude, infinity)), loop)
     builder.position_at_end(loop)
-    changed, lane, following, so_far = _turn(builder, scalar, x, width)
+    lane, so_far = builder.phi(_INT32), builder.phi(x.type)
+    value = builder.call(scalar, [builder.extract_element(x, lane), builder.extract_element(so_far, lane)])
+    changed, following = builder.insert_element(so_far, value, lane), builder.add(lane, ir.Constant(_INT32, 1))
     builder.cbranch(builder.icmp_unsigned("<", following, ir.Constant(_INT32, width)), loop, done)
     lane.add_incoming(ir.Constant(_INT32, 0), number)
     lane.add_incoming(following, loop)
@@ -88,17 +91,6 @@ def _representation(value: float, bits: int) -> int:
     return int.from_bytes(struct.pack({64: "<d", 32: "<f"}[bits], value), "little")
 
 
-def _turn(
-    builder: ir.IRBuilder, scalar: ir.Function, x: ir.Value, width: int
-) -> tuple[ir.Value, ir.PhiInstr, ir.Value, ir.PhiInstr]:
-    """One lane: the vector with its result put in, the lane, the next one, and the vector so far."""
-    lane = builder.phi(_INT32)
-    so_far = builder.phi(x.type)
-    value = builder.call(scalar, [builder.extract_element(x, lane), builder.extract_element(so_far, lane)])
-    changed = builder.insert_element(so_far, value, lane)
-    return changed, lane, builder.add(lane, ir.Constant(_INT32, 1)), so_far
-
-
 def add_attribute(target: ir.CallInstr | ir.Function, text: str) -> None:
     # llvmlite's own `add` admits none of the string attributes.
     set.add(target.attributes, text)
@@ -108,61 +100,40 @@ def _float_type(bits: int) -> ir.Type:
     return ir.DoubleType() if bits == 64 else ir.FloatType()
 
 
-def _declared(module: ir.Module, name: str, type_: ir.Type, arity: int) -> ir.Function:
+def declared(module: ir.Module, name: str, result: ir.Type, *arguments: ir.Type) -> ir.Function:
+    """The function of that name in a module, of these types if it is not there yet."""
     function = module.globals.get(name)
-    if function is None:
-        function = ir.Function(module, ir.FunctionType(type_, [type_] * arity), name)
-    return function
+    return ir.Function(module, ir.FunctionType(result, arguments), name) if function is None else function
 
 
-def _defined(module: ir.Module, name: str, type_: ir.Type) -> ir.Function:
-    function = ir.Function(module, ir.FunctionType(type_, [type_, type_]), name)
+def pure_function(module: ir.Module, name: str, type_: ir.Type, arity: int, *attributes: str) -> ir.Function:
+    """A function without side effects, to be filled in, of arguments and a result of one type."""
+    function = ir.Function(module, ir.FunctionType(type_, [type_] * arity), name)
     function.linkage = "internal"
-    for attribute in ("noinline", "nounwind", "willreturn", "memory(none)", "minsize", "optsize"):
+    for attribute in ("nounwind", "willreturn", "memory(none)", *attributes):
         add_attribute(function, attribute)
     return function
 
 
 def _scalar(module: ir.Module, scalar_name: str, bound: float, name: str, bits: int) -> ir.Function:
-    float_type = _float_type(bits)
-    function = _defined(module, scalar_name, float_type)
+    float_type, double = _float_type(bits), ir.DoubleType()
+    function = pure_function(module, scalar_name, float_type, 2, *_SELDOM_CALLED)
     x, result = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    magnitude = builder.call(_declared(module, f"llvm.fabs.f{bits}", float_type, 1), [x])
+    magnitude = builder.call(declared(module, f"llvm.fabs.f{bits}", float_type, float_type), [x])
     rare = builder.fcmp_ordered(">", magnitude, ir.Constant(float_type, bound))
     with builder.if_then(rare, likely=False):
-        double = ir.DoubleType()
-        value = builder.call(_declared(module, name, double, 1), [x if bits == 64 else builder.fpext(x, double)])
+        value = builder.call(declared(module, name, double, double), [x if bits == 64 else builder.fpext(x, double)])
         builder.ret(value if bits == 64 else builder.fptrunc(value, float_type))
     builder.ret(result)
     return function
 
 
-def _widened(module: ir.Module, scalar: ir.Function, width: int, bound: float, bits: int) -> ir.Function:
-    float_type = _float_type(bits)
-    vector = ir.VectorType(float_type, width)
-    function = _defined(module, f"{scalar.name}.x{width}", vector)
-    x, result = function.args
-    entry = function.append_basic_block("entry")
-    loop = function.append_basic_block("lane")
-    done = function.append_basic_block("done")
-    builder = ir.IRBuilder(entry)
-    magnitude = builder.call(_declared(module, f"llvm.fabs.v{width}f{bits}", vector, 1), [x])
-    rare = builder.fcmp_ordered(">", magnitude, ir.Constant(vector, [bound] * width))
-    flags = builder.bitcast(rare, ir.IntType(width))
-    builder.cbranch(builder.icmp_unsigned("!=", flags, ir.Constant(ir.IntType(width), 0)), loop, done)
-    builder.position_at_end(loop)
-    changed, lane, following, so_far = _turn(builder, scalar, x, width)
-    builder.cbranch(builder.icmp_unsigned("<", following, ir.Constant(_INT32, width)), loop, done)
-    lane.add_incoming(ir.Constant(_INT32, 0), entry)
-    lane.add_incoming(following, loop)
-    so_far.add_incoming(result, entry)
-    so_far.add_incoming(changed, loop)
-    builder.position_at_end(done)
-    final = builder.phi(vector)
-    final.add_incoming(result, entry)
-    final.add_incoming(changed, loop)
-    builder.ret(final)
+def _widened(module: ir.Module, scalar_name: str, width: int, bound: float, name: str, bits: int) -> ir.Function:
+    vector = ir.VectorType(_float_type(bits), width)
+    function = pure_function(module, f"{scalar_name}.x{width}", vector, 2, *_SELDOM_CALLED)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder.ret(emit_lanes_beyond(builder, bound, name, bits, *function.args))
     return function
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from llvmlite import ir
 
 from .number import FLOAT, Number
-from .number_llvm import Vectors, pure_function
-from .vmath_rare import add_attribute, keep
+from .number_llvm import Vectors
+from .vmath_rare import add_attribute, keep, pure_function
 
 _INT32 = ir.IntType(32)
 _ELEMENT = {64: ir.DoubleType(), 32: ir.FloatType()}
