@@ -23,11 +23,11 @@ below their definition in the same block or in a block inside of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ..base.frozen import frozen
+from ..base.frozen import frozen, replaced
 from .integers import Poly
 from .ops.optable import OPS
 from .types import NATIVE
@@ -456,6 +456,13 @@ def blocks_of(s: Statement) -> tuple[tuple[Statement, ...], ...]:
     if isinstance(s, If):
         return s.then, s.otherwise
     return (s.body,) if isinstance(s, (For, Forever, Scope, Routine)) else ()
+
+
+def with_blocks(s: Statement, changed: Callable[[tuple[Statement, ...]], tuple[Statement, ...]]) -> Statement:
+    """The statement with each of its blocks changed."""
+    if isinstance(s, If):
+        return If(s.condition, changed(s.then), changed(s.otherwise))
+    return replaced(s, body=changed(s.body)) if isinstance(s, (For, Forever, Scope, Routine)) else s
 
 
 def variables_put(procedure: Procedure) -> dict[str, set[str]]:

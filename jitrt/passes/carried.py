@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..base.frozen import replaced
 from ..ir import loops as ir
 from ..ir.integers import Poly
 from ..ir.verify import uses
@@ -23,23 +24,18 @@ from ..ir.verify import uses
 def carry(procedure: ir.Procedure) -> ir.Procedure:
     """The procedure, with what is carried from iteration to iteration in variables."""
     names = (f"carried{k}" for k in itertools.count())
-    return ir.Procedure(procedure.parameters, _block(procedure.body, names), procedure.results, procedure.sites)
+    return replaced(procedure, body=_block(procedure.body, names))
 
 
 def _block(body: Sequence[ir.Statement], names: Iterator[str]) -> tuple[ir.Statement, ...]:
     made: list[ir.Statement] = []
     for s in body:
+        if not isinstance(s, ir.Routine):
+            s = ir.with_blocks(s, lambda inner: _block(inner, names))
         if isinstance(s, ir.For):
-            s = ir.For(s.index, s.start, s.stop, s.step, _block(s.body, names), s.folds)
             for store in [t for t in _passed(s.body) if isinstance(t, ir.Store)]:
                 if loads := _carried_loads(s, store):
                     s = _carrying(s, store, loads, names)
-        elif isinstance(s, ir.If):
-            s = ir.If(s.condition, _block(s.then, names), _block(s.otherwise, names))
-        elif isinstance(s, ir.Forever):
-            s = ir.Forever(_block(s.body, names))
-        elif isinstance(s, ir.Scope):
-            s = ir.Scope(s.label, _block(s.body, names))
         made.append(s)
     return tuple(made)
 
@@ -96,7 +92,7 @@ def _carrying(loop: ir.For, store: ir.Store, loads: Sequence[ir.Load], names: It
         changes.setdefault(id(s), []).append(ir.Get(s.target, variable, dtype))
     changes[id(store)] = [store, *put(store.value, again)]
     latest = _Latest([s.target for s in carried], names)
-    return ir.For(loop.index, loop.start, loop.stop, loop.step, _changed(loop.body, changes, latest), loop.folds)
+    return replaced(loop, body=_changed(loop.body, changes, latest))
 
 
 def _only_cast(loop: ir.For, store: ir.Store, loads: Sequence[ir.Load]) -> ir.Compute | None:
@@ -114,7 +110,7 @@ def _changed(
     made: list[ir.Statement] = []
     for s in body:
         if isinstance(s, ir.Scope):
-            made.append(ir.Scope(s.label, _changed(s.body, changes, latest)))
+            made.append(ir.with_blocks(s, lambda inner: _changed(inner, changes, latest)))
         elif id(s) in changes:
             made += changes[id(s)]
         else:

@@ -16,7 +16,7 @@ import numpy as np
 from ..base.frozen import replaced
 from ..ir import build as b
 from ..ir.build import literal
-from ..ir.loops import Compute, For, Forever, If, Procedure, Routine, Scope, Statement
+from ..ir.loops import Compute, Procedure, Statement, with_blocks
 from ..ir.node import Node
 from ..ir.ops.optable import OPS, Kind
 from ..ir.ops.relaxed import relaxed as relaxed_op
@@ -125,13 +125,6 @@ def relaxed(procedure: Procedure) -> Procedure:
 def _relaxed(body: Sequence[Statement]) -> tuple[Statement, ...]:
     made: list[Statement] = []
     for s in body:
-        if isinstance(s, Compute):
-            op = relaxed_op(OPS[s.op], (*s.dtypes, s.dtype))
-            made.append(s if op is None else replaced(s, op=op.name))
-        elif isinstance(s, If):
-            made.append(replaced(s, then=_relaxed(s.then), otherwise=_relaxed(s.otherwise)))
-        elif isinstance(s, (For, Forever, Routine, Scope)):
-            made.append(replaced(s, body=_relaxed(s.body)))
-        else:
-            made.append(s)
+        op = relaxed_op(OPS[s.op], (*s.dtypes, s.dtype)) if isinstance(s, Compute) else None
+        made.append(with_blocks(s, _relaxed) if op is None else replaced(s, op=op.name))
     return tuple(made)

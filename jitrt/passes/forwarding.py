@@ -164,12 +164,9 @@ def _kept(body: Sequence[ir.Statement], live: set[str], read: set[str], unread: 
         elif isinstance(s, _PURE):
             if s.target not in live:
                 continue
-        elif isinstance(s, (ir.For, ir.Forever, ir.Scope)):
-            inner = _kept(s.body, live, read, unread)
-            if not inner and isinstance(s, ir.For):
+        elif not isinstance(s, ir.Routine):
+            s = ir.with_blocks(s, lambda block: _kept(block, live, read, unread))
+            if isinstance(s, ir.For) and not s.body:
                 continue
-            s = replaced(s, body=inner)
-        elif isinstance(s, ir.If):
-            s = ir.If(s.condition, *(_kept(b, live, read, unread) for b in (s.then, s.otherwise)))
         made.append(s)
     return tuple(made)

@@ -112,11 +112,9 @@ class _Fusion:
 
     def _inner(self, s: ir.Statement) -> ir.Statement:
         """A statement with the blocks inside of it fused."""
-        if isinstance(s, (ir.For, ir.Forever, ir.Scope)):
-            return replaced(s, body=self.block(s.body, isinstance(s, ir.For) and _is_nest(s)))
-        if isinstance(s, ir.If):
-            return ir.If(s.condition, self.block(s.then), self.block(s.otherwise))
-        return s
+        if isinstance(s, ir.Routine):
+            return s
+        return ir.with_blocks(s, lambda body: self.block(body, isinstance(s, ir.For) and _is_nest(s)))
 
     def _one_loop(self, nest: ir.For) -> ir.For:
         """A nest over memory without gaps as a single loop.

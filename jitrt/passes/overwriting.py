@@ -113,6 +113,5 @@ def _changed(body: Sequence[ir.Statement], found: dict[str, str]) -> tuple[ir.St
     for s in body:
         if isinstance(s, ir.Memory) and s.target in found:
             s = replaced(s, apart=tuple(p for p in s.apart if p != found[s.target]))
-        fields = ("then", "otherwise") if hasattr(s, "then") else ("body",) if hasattr(s, "body") else ()
-        made.append(replaced(s, **{f: _changed(getattr(s, f), found) for f in fields}) if fields else s)
+        made.append(ir.with_blocks(s, lambda inner: _changed(inner, found)))
     return tuple(made)
