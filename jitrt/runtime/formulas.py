@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ..base.frozen import frozen, replaced
 from ..ir.extents import LEAST, Sizes, is_extent
 from ..ir.integers import Poly
-from ..ir.types import ArrayType
+from ..ir.types import ArrayType, contiguous_strides
 from ..kernels import formulas as native
 from . import threads
 from .image import FIRST_KERNEL, Image, Table
@@ -187,42 +187,47 @@ def taken_out(image: Image) -> tuple[Image, list[tuple[int, int, int, Poly]]]:
     """An image with numbers in the place of formulas, those that there were at first; and the formulas."""
     places: list[tuple[int, int, int, Poly]] = []
 
-    def put(value: Any, kind: int, k: int = 0, j: int = 0) -> int:
+    def at_first(value: Any, kind: int, k: int = 0, j: int = 0) -> int:
         if not is_extent(value):
             return value
         places.append((kind, k, j, value.poly))
         return value.value
 
-    def result(k: int, kind: ArrayType) -> ArrayType:
-        put(kind.nbytes, MANY, k)
-        return ArrayType(kind.dtype, tuple(put(n, EXTENT, k, j) for j, n in enumerate(kind.shape)), kind.weak)
+    return renumbered(image, at_first), places
+
+
+def renumbered(image: Image, number: Callable[..., int]) -> Image:
+    """An image with ``number(value, kind, k, j)`` in the place of what may be a formula, see above."""
+
+    def result(k: int, place: int, kind: ArrayType, strides: tuple[Any, ...] | None) -> tuple:
+        number(kind.nbytes, MANY, k)
+        made = ArrayType(kind.dtype, tuple(number(n, EXTENT, k, j) for j, n in enumerate(kind.shape)), kind.weak)
+        return place, made, None if strides is None else contiguous_strides(made.shape[::-1], made.dtype.itemsize)[::-1]
 
     def table(action: int, before: Table | None) -> Table | None:
         if before is None:
             return None
-        params = [put(n, WORD, action, k) for k, n in enumerate(before.params.tolist())]
+        params = [number(n, WORD, action, k) for k, n in enumerate(before.params.tolist())]
         patches = before.patches.copy()
-        patches[:, 2] = [put(n, OFFSET, action, k) for k, n in enumerate(before.patches[:, 2])]
-        made = before.rows.copy()
+        patches[:, 2] = [number(n, OFFSET, action, k) for k, n in enumerate(before.patches[:, 2].tolist())]
+        rows = before.rows.copy()
         for k, (_, kernel, _, value, jump) in enumerate(before.rows.tolist()):
-            made[k, 3] = put(value, VALUE, action, k)
-            made[k, 4] = put(jump, CHUNKED if kernel >= FIRST_KERNEL else JUMP, action, k)
-        return Table(np.array(params, np.int64), before.relocations, patches.astype(np.int64), made.astype(np.int64))
+            rows[k, 3] = number(value, VALUE, action, k)
+            rows[k, 4] = number(jump, CHUNKED if kernel >= FIRST_KERNEL else JUMP, action, k)
+        return Table(np.array(params, np.int64), before.relocations, patches.astype(np.int64), rows.astype(np.int64))
 
-    def numbers(strides: tuple[Any, ...] | None) -> tuple[int, ...] | None:
-        return None if strides is None else tuple(n.value if is_extent(n) else n for n in strides)
-
-    made = replaced(
+    return replaced(
         image,
-        nbytes=put(image.nbytes, NBYTES),
-        work=put(image.work, WORK),
-        scalars=tuple((k, put(at, SCALAR_AT, j), dtype) for j, (k, at, dtype) in enumerate(image.scalars)),
-        counts=tuple((put(at, COUNT_AT, j), put(n, COUNT, j)) for j, (at, n) in enumerate(image.counts)),
-        fresh=tuple((place, result(k, kind), numbers(s)) for k, (place, kind, s) in enumerate(image.fresh)),
-        saved=tuple((place, put(a, SAVED_FROM, k), put(b, SAVED_TO, k)) for k, (place, a, b) in enumerate(image.saved)),
+        nbytes=number(image.nbytes, NBYTES),
+        work=number(image.work, WORK),
+        scalars=tuple((k, number(at, SCALAR_AT, j), dtype) for j, (k, at, dtype) in enumerate(image.scalars)),
+        counts=tuple((number(at, COUNT_AT, j), number(n, COUNT, j)) for j, (at, n) in enumerate(image.counts)),
+        fresh=tuple(result(k, *made) for k, made in enumerate(image.fresh)),
+        saved=tuple(
+            (place, number(a, SAVED_FROM, k), number(b, SAVED_TO, k)) for k, (place, a, b) in enumerate(image.saved)
+        ),
         actions=tuple(table(k, action) for k, action in enumerate(image.actions)),
     )
-    return made, places
 
 
 def formulas_of(sizes: Sizes, given: Given, places: Places) -> Formulas:

@@ -17,9 +17,8 @@ from ..ir.integers import Poly
 from ..ir.node import Constant, topological_order
 from ..ir.numbered import Numbered
 from ..ir.ops.contractions import Call
-from ..ir.types import ArrayType, contiguous_strides
-from . import formulas as kinds
-from .formulas import Given, Places
+from ..ir.types import ArrayType
+from .formulas import Given, Places, renumbered
 from .frames import NewSizes
 from .hostframes import HostFrame
 from .hosts import Hosts, HostStep, Room
@@ -173,40 +172,7 @@ class _Numbers:
         def now(value: int, kind: int, k: int = 0, j: int = 0) -> int:
             return found.get((kind, k, j), value)
 
-        def fresh(k: int, place: int, type_: ArrayType, order: tuple[int, ...] | None) -> tuple:
-            shape = tuple(now(n, kinds.EXTENT, k, j) for j, n in enumerate(type_.shape))
-            own = None if order is None else contiguous_strides(shape[::-1], type_.dtype.itemsize)[::-1]
-            return place, ArrayType(type_.dtype, shape, type_.weak), own
-
-        actions = [action and replaced(action, params=action.params.copy(), patches=action.patches.copy(),
-                                       rows=action.rows.copy()) for action in image.actions]  # fmt: skip
-        columns = {kinds.VALUE: 3, kinds.JUMP: 4, kinds.CHUNKED: 4}
-        for (kind, action, k), value in found.items():
-            table = actions[action] if kind in (kinds.WORD, kinds.OFFSET, *columns) else None
-            if table is None:
-                continue
-            if kind == kinds.WORD:
-                table.params[k] = value
-            elif kind == kinds.OFFSET:
-                table.patches[k, 2] = value
-            else:
-                table.rows[k, columns[kind]] = value
-        return replaced(
-            image,
-            nbytes=now(image.nbytes, kinds.NBYTES),
-            work=now(image.work, kinds.WORK),
-            scalars=tuple((k, now(at, kinds.SCALAR_AT, j), dtype) for j, (k, at, dtype) in enumerate(image.scalars)),
-            counts=tuple(
-                (now(at, kinds.COUNT_AT, j), now(n, kinds.COUNT, j)) for j, (at, n) in enumerate(image.counts)
-            ),
-            fresh=tuple(fresh(k, *made) for k, made in enumerate(image.fresh)),
-            saved=tuple(
-                (place, now(a, kinds.SAVED_FROM, k), now(b, kinds.SAVED_TO, k))
-                for k, (place, a, b) in enumerate(image.saved)
-            ),
-            actions=tuple(actions),
-            formulas=None,
-        )
+        return replaced(renumbered(image, now), formulas=None)
 
 
 def check(hosts: Hosts) -> None:
