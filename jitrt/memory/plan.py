@@ -12,16 +12,17 @@ from types import MappingProxyType
 import numpy as np
 
 from ..base.frozen import frozen, replaced
+from ..ir.aliasing import may_alias_arguments
 from ..ir.build import encoding_of
 from ..ir.extents import is_extent, rather_below
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import storage
 from ..ir.types import ArrayType
 from ..schedule.control import Block, BranchCall, CheckCall, LoopCall, Step, buffer, can_fail
+from ..schedule.groups import producer
 from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips, Tiles
 from ..schedule.nest import KernelCall
 from .accesses import Access, accesses, are_one_operand, copied_operand
-from .alias import alias_sets
 from .blocks import rounded
 from .frame import FrameLayout, plan_frame
 from .inplace import Decision, share_memory
@@ -327,3 +328,39 @@ def lifetimes(steps: Sequence[tuple[Sequence[Node], Sequence[Node]]]) -> dict[No
             if node in span:
                 span[node] = (span[node][0], k + 1)
     return span
+
+
+def alias_sets(nodes: Sequence[Node]) -> dict[Node, frozenset[Node]]:
+    """For each node the stored values in whose memory it may lie.
+
+    A stored value has memory of its own, unless it is the result of a call that may hand its argument through: a call
+    that NumPy makes of a function without a row in the op table. What such a result may alias has to stay as it is for
+    as long as the result is needed.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        Arguments before users.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jitrt.ir import build as b
+    >>> from jitrt.ir.types import ArrayType
+    >>> x = b.input_node(0, ArrayType(np.dtype(np.float64), (2, 3)))
+    >>> y = b.elementwise(np.exp, x)
+    >>> sets = alias_sets([x, y, b.view("transpose", y, axes=(1, 0))])
+    >>> [[n.op.name for n in s] for s in sets.values()]
+    [['input'], ['exp'], ['exp']]
+    """
+    sets: dict[Node, frozenset[Node]] = {}
+    for node in nodes:
+        base = storage(node)
+        if base is not node:
+            sets[node] = sets[base]
+            continue
+        source = producer(node)
+        sets[node] = frozenset((node,))
+        if may_alias_arguments(source):
+            sets[node] = sets[node].union(*(sets[a] for a in source.args))
+    return sets

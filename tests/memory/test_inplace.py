@@ -15,7 +15,7 @@ from jitrt.ir.ops.contractions import Call, call, call_result
 from jitrt.ir.ops.movement import getitem
 from jitrt.ir.ops.optable import OPS
 from jitrt.ir.types import ArrayType
-from jitrt.memory.alias import alias_sets
+from jitrt.memory.plan import alias_sets
 from jitrt.schedule.loopnest import (
     Compute,
     FoldInto,

@@ -12,9 +12,8 @@ from jitrt.kernels import packing
 import jitrt
 from jitrt.memory import exact, plan_offsets
 from jitrt.memory.exact import improve
-from jitrt.memory.greedy import best_fit, by_size, further_plans
 from jitrt.memory.nnc import allocation_graph
-from jitrt.memory.pack import PLANNERS, height, lower_bound
+from jitrt.memory.pack import PLANNERS, best_fit, by_size, further_plans, height, lower_bound
 from jitrt.memory.sections import preorders, sections_of
 
 

@@ -35,13 +35,12 @@ from . import (
     vectorized,
 )
 from . import arrays as a
-from .asking import ASKING
 from .iterations import is_of_itertools
 from .listcalls import ListCalls
 from .lists import RunTimeList
 from .localfunctions import LocalFunction
 from .outside import of_listing
-from .python_functions import BUILTINS
+from .python_functions import ASKING, BUILTINS
 from .registry import as_array
 from .values import (
     BOOL,

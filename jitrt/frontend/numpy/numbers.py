@@ -1,4 +1,4 @@
-"""Python's operators on Python numbers that depend on arguments, and what NumPy makes of Python integers.
+"""Python's operators on Python numbers that depend on arguments, and what NumPy makes of integers.
 
 Where kernels compute what Python computes they do, and the trace assumes what has to hold for that: that no divisor is
 zero, and that integers stay within 64 bits, or within the dtype of an array beside them. Python itself executes what is
@@ -233,3 +233,37 @@ def operands(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> tuple[No
         return nodes
     floats = tuple(as_float(n) if is_symbol(n) else n for n in nodes)
     return floats if loop_dtypes(ufunc, tuple(n.type for n in floats)) == dtypes else nodes
+
+
+OVERFLOWING = frozenset({np.add, np.subtract, np.multiply, np.negative, np.absolute})
+_BELOW = 1 - 2.0**-50  # the rounding of floats cannot hide an overflow beyond that part of a limit
+_OVERFLOWS = np.float64(2.0**1023)
+
+
+def note_overflow(trace: Trace, ufunc: np.ufunc, result: Node, *operands: Node) -> None:
+    """Record what raises an overflow where `ufunc` of these scalars, whose `result` is an integer, is too large.
+
+    The operators of NumPy's integer scalars report that, and the loops over arrays know nothing of it.
+
+    x0[0] + x0[1]  →  (add t0 t1), and beside it, read by nothing, a float that overflows where the sum does
+    """
+    dtype = result.dtype
+    if dtype.kind == "u" and ufunc is np.absolute:
+        return
+    condition = _is_too_large(ufunc, dtype, *[b.cast(n, dtype) for n in operands])
+    huge = b.elementwise(np.multiply, b.cast(condition, _FLOAT), b.constant(_OVERFLOWS))
+    trace.effects.operation(b.elementwise(np.add, huge, huge))
+
+
+def _is_too_large(ufunc: np.ufunc, dtype: np.dtype, x: Node, y: Node | None = None) -> Node:
+    """Whether the result is none of `dtype`; if it has 64 bits, also for a few that are."""
+    limits = np.iinfo(dtype)
+    if y is None:
+        unequal = dtype.kind == "u"
+        return b.elementwise(np.not_equal if unequal else np.equal, x, b.constant(dtype.type(limits.min)))
+    if ufunc is np.subtract and dtype.kind == "u":
+        return b.elementwise(np.less, x, y)
+    wide, scale = (_FLOAT, _BELOW) if dtype.itemsize == 8 else (_INT, 1)
+    low, high = (b.constant(wide.type(limit * scale)) for limit in (limits.min, limits.max))
+    exact = b.elementwise(ufunc, b.cast(x, wide), b.cast(y, wide))
+    return b.elementwise(np.logical_or, b.elementwise(np.less, exact, low), b.elementwise(np.greater, exact, high))

@@ -22,8 +22,7 @@ from ...values.masked import Masked
 from ..python.classes import name_of
 from ..python.userline import user_line
 from ..rolling.loopnumber import LoopNumber
-from .numbers import as_python_float, operation, unary
-from .overflow import OVERFLOWING, note_overflow
+from .numbers import OVERFLOWING, as_python_float, note_overflow, operation, unary
 
 # Python's operators that turn an integer into a float if the other number is one.
 _CONVERTING = frozenset(

@@ -17,24 +17,26 @@ from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.extents import Size
 from ...ir.node import Node
+from ...ir.ops.indexing import choose_by_arrays
+from ...ir.ops.movement import getitem
+from ...ir.ops.optable import Kind, NotCovered
 from ...ir.ops.updates import Region, region_between, through
 from ...values.masked import Masked
-from ..forms import Form, check
+from ..forms import Form, check, check_order
 from ..python.userline import user_line
+from ..rolling.loopnumber import LoopNumber
 from ..storage import Cell
 from .arraymethods import ArrayMethods
-from .assignment import assign_item
-from .choices import Choice
+from .assignment import assign_item, mask_of, static_index
+from .choices import Choice, chosen, harmless
 from .functions import call_function
 from .numbers import fits_scalar
-from .operators import product, type_name
-from .subscripts import item_of
+from .operators import is_tracer, product, type_name
 from .ufunccalls import call_ufunc
 from .wording import in_numpys_words
 
 if TYPE_CHECKING:
     from ..state import Trace
-
 
 # What computes with extents as with other integers: they become elements of the dtype of the array.
 _WITH_SIZES = frozenset({np.add, np.subtract, np.multiply, np.divide})
@@ -274,3 +276,73 @@ class Tracer(ArrayMethods):
 
 # By which name Python's own exceptions call it: "'numpy.ndarray' object is not callable".
 Tracer.__name__ = "numpy.ndarray"
+
+
+def item_of(array: Tracer, index: Any) -> Tracer:
+    """``array[index]``."""
+    numbered = _numbered_element(array, index)
+    if numbered is not None:
+        return numbered
+    element = _is_element(array, index)
+    index = static_index(index, wanted=not element)
+    if not element and array._is_array():
+        index = _of_view(index)
+    mask = mask_of(array, index)
+    form = array._form()
+    if mask is not None:
+        check_order(form)
+        return chosen(
+            array._new(b.where(mask[1], array._node, harmless(array.dtype))),
+            Choice(array._node, mask[1], mask[0]),
+        )
+    try:
+        items = index if isinstance(index, tuple) else (index,)
+        if any(is_tracer(i) or isinstance(i, (np.ndarray, list)) for i in items):
+            node = choose_by_arrays(array._node, tuple(i._node if is_tracer(i) else i for i in items))
+            array._trace.orders.note_indexed(node)
+            array._trace.effects.operation(node)
+        else:
+            node = getitem(array._node, index)
+    except NotCovered:
+        return array._trace.calls.host_call(operator.getitem, "indexing", (array, index), {})
+    if node.op.kind is not Kind.VIEW:
+        if node.shape:
+            check_order(form)
+        return array._new(node, scalar=node.shape == ())
+    scalar = node.shape == () and Ellipsis not in [i for i in items if not isinstance(i, (slice, np.ndarray))]
+    if scalar:
+        return array._new(node, scalar)
+    if array._scalar:  # the view is of an array that NumPy makes of it
+        array = array._new(array._node)
+    return array._view(node)
+
+
+def _numbered_element(array: Tracer, index: Any) -> Tracer | None:
+    """An element whose index is the number of an iteration along one axis, and integers along the others."""
+    items = index if type(index) is tuple else (index,)
+    axes = [axis for axis, item in enumerate(items) if type(item) is LoopNumber]
+    if len(axes) != 1 or len(items) != array.ndim or not array._is_array():
+        return None
+    number = items[axes[0]]
+    if any(type(item) is not int for item in items if item is not number):
+        return None
+    line = array._node
+    if array.ndim > 1:
+        line = getitem(line, tuple([slice(None) if item is number else item for item in items]))
+    return array._new(number.element_of(line), scalar=True)
+
+
+def _is_element(array: Tracer, index: Any) -> bool:
+    """Whether an index is an integer for each axis: no view, whatever the integers are."""
+    items = index if type(index) is tuple else (index,)
+    integers = (type(i) is int or (is_tracer(i) and i.dtype.kind == "i" and not i.shape) for i in items)
+    return array._is_array() and len(items) == array.ndim and all(integers)
+
+
+def _of_view(index: Any) -> Any:
+    """`index` with integer scalars as Python integers where it gives a view: which one, only their values tell."""
+    items = index if type(index) is tuple else (index,)
+    if any(isinstance(i, (np.ndarray, list)) or (is_tracer(i) and i._is_array()) for i in items):
+        return index
+    items = tuple(operator.index(i) if is_tracer(i) and i.dtype.kind in "iu" else i for i in items)
+    return items if type(index) is tuple else items[0]
