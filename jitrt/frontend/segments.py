@@ -273,8 +273,7 @@ def graph_from_registers(
             done[node] = input_node(len(sources), node.type, encoding_of(node))
             sources.append(node)
             continue
-        args = tuple(done[a] for a in node.args)
-        done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
+        done[node] = node.with_args(tuple([done[a] for a in node.args]))
     inputs = tuple(done[n] for n in sources)
     graph = Graph(inputs, tuple(done[n] for n in roots), tuple(strides))
     return graph, tuple(registers[n] for n in sources)

@@ -6,7 +6,7 @@ import struct
 import weakref
 from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]
 from collections import deque
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,10 @@ class Node:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Node is immutable")
+
+    def with_args(self, args: tuple[Node, ...]) -> Node:
+        """The same operation of other operands."""
+        return self if args == self.args else Node(self.op, args, self.params, self.type)
 
     def __getitem__(self, name: str) -> Any:
         """The parameter called `name`."""
@@ -209,6 +213,13 @@ class Graph(Remembering):
 
     def with_outputs(self, outputs: Iterable[Node]) -> Graph:
         return replaced(self, outputs=tuple(outputs))
+
+    def mapped(self, change: Callable[[Node, Node], Node]) -> Graph:
+        """The graph with ``change(old, new)`` in place of each node: `new` is the old one with operands so changed."""
+        made: dict[Node, Node] = {}
+        for node in self.nodes():
+            made[node] = change(node, node.with_args(tuple([made[a] for a in node.args])))
+        return self.with_outputs(made[n] for n in self.outputs)
 
     def __str__(self) -> str:
         return self.text({})

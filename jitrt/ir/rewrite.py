@@ -115,8 +115,7 @@ def rewrite(
             if pending:
                 stack.extend(reversed(pending))
                 continue
-            args = tuple([done[a] for a in node.args])
-            rebuilt = node if args == node.args else Node(node.op, args, node.params, node.type)
+            rebuilt = node.with_args(tuple([done[a] for a in node.args]))
             if rebuilt not in replaced:
                 replaced[rebuilt] = step(rebuilt)
             replacement = replaced[rebuilt]

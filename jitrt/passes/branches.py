@@ -9,14 +9,14 @@ or a warning, which NumPy does whichever is chosen. The rest is what the operand
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable
+from collections.abc import Container
 
 import numpy as np
 
 from ..ir import build as b
 from ..ir.control import Branch, branch, close
 from ..ir.extents import estimate, is_extent
-from ..ir.node import Graph, Node, topological_order
+from ..ir.node import Graph, Node
 from ..ir.ops.optable import CONSTANT, INPUT, Kind
 from ..ir.ops.raising import can_raise
 from ..ir.ops.ufuncs import WHERE
@@ -112,8 +112,4 @@ def _work(node: Node) -> int:
 
 def _with(graph: Graph, old: Node, new: Node) -> Graph:
     """`graph` with one node in place of another."""
-    made: dict[Node, Node] = {}
-    for node in topological_order(graph.outputs):
-        args: Iterable[Node] = [made[a] for a in node.args]
-        made[node] = new if node is old else Node(node.op, tuple(args), node.params, node.type) if node.args else node
-    return graph.with_outputs(made[n] for n in graph.outputs)
+    return graph.mapped(lambda node, same: new if node is old else same)

@@ -66,8 +66,7 @@ def fold_constants(graph: Graph) -> Graph:
         warnings.simplefilter("error")
         done = _Folder(roots, graph.rounding.wide_constants).constants()
     for node in topological_order(graph.outputs, known=done):
-        args = tuple([done[a] for a in node.args])
-        done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
+        done[node] = node.with_args(tuple([done[a] for a in node.args]))
     return graph.with_outputs([done[n] for n in graph.outputs])
 
 

@@ -22,35 +22,21 @@ def drop_unused(graph: Graph) -> Graph:
     used = used_results(graph.nodes())
     smaller: dict[Node, dict[int, Node]] = {}
 
-    def change(old: Node, args: tuple[Node, ...]) -> Node:
+    def change(old: Node, new: Node) -> Node:
         if old.op.name == "result" and old.args[0] in used:
             control = old.args[0]
             if control not in smaller:
                 make = _smaller_loop if control.op is LOOP else _smaller_branch
-                smaller[control] = make(control, args[0].args, used[control])
+                smaller[control] = make(control, new.args[0].args, used[control])
             return smaller[control][old["path"][0]]
-        return Node(old.op, args, old.params, old.type)
+        return new
 
-    return _mapped(graph, change)
+    return graph.mapped(change)
 
 
 def prepare_bodies(graph: Graph, prepare: Callable[[Graph], Graph]) -> Graph:
     """Apply `prepare` to the graphs inside of loops and choices."""
-
-    def change(old: Node, args: tuple[Node, ...]) -> Node:
-        node = Node(old.op, args, old.params, old.type)
-        return with_bodies(node, prepare) if node.op.kind is Kind.CONTROL else node
-
-    return _mapped(graph, change)
-
-
-def _mapped(graph: Graph, change: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
-    """The graph in which each node is what `change` makes of it and of its new arguments."""
-    made: dict[Node, Node] = {}
-    for node in topological_order(graph.outputs):
-        args = tuple(made[a] for a in node.args)
-        made[node] = change(node, args) if node.args else node
-    return graph.with_outputs(made[n] for n in graph.outputs)
+    return graph.mapped(lambda _, node: with_bodies(node, prepare) if node.op.kind is Kind.CONTROL else node)
 
 
 def _smaller_loop(node: Node, args: Sequence[Node], used: set[int]) -> dict[int, Node]:
@@ -100,15 +86,14 @@ def fuse_iterations(graph: Graph) -> Graph:
     The arrays are then read and written less often; what is computed stays the same.
     """
 
-    def change(old: Node, args: tuple[Node, ...]) -> Node:
-        node = Node(old.op, args, old.params, old.type)
+    def change(_: Node, node: Node) -> Node:
         if node.op.name != "result" or node.args[0].op is not LOOP or _fused(node.args[0]) < 2:
             return node
         return _in_two_loops(node.args[0])[node["path"][0]]
 
     if not any(n.op is LOOP and _fused(n) > 1 for n in graph.nodes()):
         return graph
-    return _mapped(graph, change)
+    return graph.mapped(change)
 
 
 def _fused(node: Node) -> int:
@@ -151,7 +136,6 @@ def _repeated(what: Loop, times: int) -> Graph:
         made = dict(zip(inputs, (*current, *inputs[what.carried :])))
         for node in order:
             if node not in made:
-                args = tuple(made[a] for a in node.args)
-                made[node] = Node(node.op, args, node.params, node.type) if args else node
+                made[node] = node.with_args(tuple([made[a] for a in node.args]))
         current = tuple(made[n] for n in what.body.outputs)
     return Graph(inputs, current)

@@ -36,7 +36,7 @@ def explicit_operands(n: Node) -> Node | None:
     if _are_typed(n, dtypes):
         return None
     args = tuple([_as_operand(a, t, n.shape) for a, t in zip(n.args, dtypes)])
-    return Node(n.op, args, n.params, n.type)  # a Python number stays weak: the types of its users depend on it
+    return n.with_args(args)  # a Python number stays weak: the types of its users depend on it
 
 
 @rule("cast", "cast to the same dtype → nothing", "same dtype", True)

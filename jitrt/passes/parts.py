@@ -51,8 +51,7 @@ def split_assemblies(graph: Graph) -> Graph:
     if not cells:
         return graph
     for node in order:
-        args = tuple(done[a] for a in node.args)
-        done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
+        done[node] = node.with_args(tuple([done[a] for a in node.args]))
         if node in cells:
             parts = [_in_cell(node, trees[node], box, pieces, done) for box, pieces in cells[node]]
             done[node] = assemble(node.shape, parts, [tuple(low for low, _ in box) for box, _ in cells[node]])

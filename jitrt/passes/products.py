@@ -39,13 +39,12 @@ def fold_products(graph: Graph) -> Graph:
     if all(n.op.fold is None for n in graph.nodes()):
         return graph
     decisive = _decisive(graph)
-    made: dict[Node, Node] = {}
-    for n in graph.nodes():
-        args = tuple([made[a] for a in n.args])
-        same = n if args == n.args else Node(n.op, args, n.params, n.type)
-        folded = same.op.fold(same) if same.op.fold is not None and n not in decisive else None
-        made[n] = same if folded is None else folded
-    return graph.with_outputs(made[n] for n in graph.outputs)
+
+    def folded(old: Node, new: Node) -> Node:
+        made = new.op.fold(new) if new.op.fold is not None and old not in decisive else None
+        return new if made is None else made
+
+    return graph.mapped(folded)
 
 
 def _decisive(graph: Graph) -> set[Node]:
@@ -69,13 +68,7 @@ def turn_operands(graph: Graph) -> Graph:
     wanted.difference_update(graph.outputs)
     if not wanted:
         return graph
-    made: dict[Node, Node] = {}
-    for n in graph.nodes():
-        args = tuple([made[a] for a in n.args])
-        same = n if args == n.args else Node(n.op, args, n.params, n.type)
-        turned = _turned(same) if n in wanted else None
-        made[n] = same if turned is None else turned
-    return graph.with_outputs(made[n] for n in graph.outputs)
+    return graph.mapped(lambda old, new: (_turned(new) if old in wanted else None) or new)
 
 
 def _turned(n: Node) -> Node | None:

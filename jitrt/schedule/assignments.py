@@ -77,8 +77,7 @@ def _lowered(graph: Graph, raising: frozenset[Node], dropped: list[Node]) -> Gra
         if is_absorbed(node):
             continue
         if node not in writable:
-            args = tuple(done[a] for a in node.args)
-            done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
+            done[node] = node.with_args(tuple([done[a] for a in node.args]))
             continue
         chain = [node]
         while is_absorbed(chain[-1].args[0]):

@@ -261,7 +261,7 @@ def _contiguous_first_values(layouts: Layouts) -> Rule:
         args = [
             b.copy(a) if k < n["loop"].carried and not _is_contiguous(a, layouts) else a for k, a in enumerate(n.args)
         ]
-        return Node(n.op, tuple(args), n.params, n.type)
+        return n.with_args(tuple(args))
 
     return apply
 

@@ -249,8 +249,7 @@ def decoded(graph: Graph, layouts: Layouts) -> Graph:
             done[node] = _copied(node, tuple(sorted(range(node.type.ndim), key=lambda axis: -strides[axis])))
     for node in graph.nodes():
         if node not in done:
-            args = tuple(done.get(a, a) for a in node.args)
-            done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
+            done[node] = node.with_args(tuple(done.get(a, a) for a in node.args))
     return graph.with_outputs([done[n] for n in graph.outputs])
 
 
