@@ -15,7 +15,7 @@ from ..ir.ops.folds import EXTREME, FOLD_IDENTITY
 from ..ir.ops.optable import OPS, Kind, Op
 from .context import I64, call_intrinsic, internal
 from .loophints import leave_as_it_is
-from .scalar import Emitter, emitter, make_complex, value_type
+from .scalar import Emitter, emit_where, emitter, make_complex, value_type
 
 _LANES_BLOCK = 512  # elements that are added in lanes before pairs are formed: 16 in each of 32 lanes
 _SINGLE_BLOCK = 32  # the same where elements are added one by one
@@ -160,13 +160,7 @@ class PairwiseSum:
         def step(level: ir.Value, total: ir.Value) -> ir.Value:
             is_set = builder.trunc(builder.lshr(count, level), ir.IntType(1))
             joined = self._add(builder, builder.load(builder.gep(pairs, [level])), total)
-            if self.dtype.kind == "c":
-                parts = [
-                    builder.select(is_set, builder.extract_value(joined, k), builder.extract_value(total, k))
-                    for k in range(2)
-                ]
-                return make_complex(builder, *parts)
-            return builder.select(is_set, joined, total)
+            return emit_where(builder, (is_set, joined, total))
 
         return _count_up(builder, bits, self.neutral, step)
 

@@ -63,33 +63,6 @@ def mapped_prefix(producer: Domain, consumer: Domain, axis_map: AxisMap) -> int:
     return count
 
 
-def consumer_position(producer: Domain, consumer: Domain, axis_map: AxisMap, position: int) -> int:
-    """The position of the consumer that is aligned with a `position` of the producer; axes may be lost or new.
-
-    Examples
-    --------
-    Crossing a reduction loses an axis:
-
-    >>> from jitrt.schedule import Fusion
-    >>> f = Fusion()
-    >>> t1 = f.input("T1", 2, 3, 4)
-    >>> t2 = f.reduce("T2", t1, axes=(1,))
-    >>> t3 = f.elementwise("T3", t2)
-    >>> consumer_position(t2.domain, t3.domain, (0, 1), 2)
-    1
-    """
-    keys_p, keys_c = loop_keys(producer, consumer, axis_map)
-    wanted = {k for k in keys_p[:position] if k is not None}
-    return max((n + 1 for n, key in enumerate(keys_c) if key in wanted), default=0)
-
-
-def producer_position(producer: Domain, consumer: Domain, axis_map: AxisMap, position: int) -> int:
-    """The position of the producer that is aligned with a `position` of the consumer."""
-    keys_p, keys_c = loop_keys(producer, consumer, axis_map)
-    wanted = {k for k in keys_c[:position] if k is not None}
-    return max((n + 1 for n, key in enumerate(keys_p) if key in wanted), default=0)
-
-
 def replay_producer(producer: Domain, consumer: Domain, axis_map: AxisMap, position: int) -> tuple[Domain, int]:
     """Replay producer as consumer: the producer's loops left of the position become those of the consumer.
 
