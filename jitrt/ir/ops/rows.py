@@ -13,7 +13,6 @@ from . import (  # noqa: F401
     pythonnumbers,
     reductions,
     scans,
-    searches,
     selection,
     ufuncs,
     updates,
