@@ -15,11 +15,12 @@ gathered by other indices than integers and slices is no part, but a new array: 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from llvmlite import ir
 
 from .api import call_api
-from .guard import field
+from .guard import field, go_on_if
 from .words import I1, I32, I64, WORDS, Words, counted, defined, variable, word
 
 _BASIC = ("int", "slice", "int64", "none type", "ellipsis")  # classes of what chooses a part
@@ -54,6 +55,7 @@ class _Method:
         self.table = Words(self.builder, ELEMENTS, self.builder.inttoptr(self.builder.load(place), WORDS))
         self.fields = fields
         self.otherwise = self.function.append_basic_block("otherwise")
+        self._require = partial(go_on_if, self.builder, self.otherwise)
 
     def emit_get(self) -> None:
         builder = self.builder
@@ -153,11 +155,6 @@ class _Method:
         result = call()
         call_api(self.builder, "Py_DecRef", held)
         return result
-
-    def _require(self, condition: ir.Value) -> None:
-        passed = self.builder.append_basic_block("passed")
-        self.builder.cbranch(condition, passed, self.otherwise)
-        self.builder.position_at_end(passed)
 
     def _finish(self, name: str) -> None:
         """Call the Python function `name` of the table where something was not as required."""

@@ -21,6 +21,7 @@ some calls without being tried.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from llvmlite import ir
 
@@ -28,7 +29,7 @@ from . import guard
 from .api import call_api
 from .driver import OUT_OF_BOUNDS_BIT, POSITION_BIT
 from .formulas import emit_formulas
-from .guard import emit_guard, emit_hash, field
+from .guard import emit_guard, emit_hash, field, go_on_if
 from .procedure import PASSED_ON, emit_procedure_call, emit_returned
 from .results import Results
 from .words import BYTES, I1, I32, I64, WORDS, Words, clock, counted, defined, record, repeat_while, variable, word
@@ -185,12 +186,7 @@ def _emit_fits(module: ir.Module, match: ir.Function, formulas: ir.Function, dat
     address, args, nargs, names, values, positions, places = function.args
     missed = function.append_basic_block("missed")
     table = Words(builder, TABLE, address)
-
-    def require(condition: ir.Value) -> None:
-        passed = builder.append_basic_block("passed")
-        builder.cbranch(condition, passed, missed)
-        builder.position_at_end(passed)
-
+    require = partial(go_on_if, builder, missed)
     require(builder.icmp_signed("==", nargs, table["positional"]))
     require(builder.icmp_signed("==", table["busy"], word(0)))
     keywords = _size(builder, names)

@@ -12,10 +12,11 @@ a guard fails, or a number does not fit into 64 bits, the first register becomes
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from llvmlite import ir
 
-from .guard import field
+from .guard import field, go_on_if
 from .words import I1, I64, WORDS, defined, record, repeat_while, variable, word
 
 ROW = ("op", "x", "y", "z")
@@ -54,6 +55,7 @@ class _Formulas:
         self.rows, self.count, self.items, self.registers = self.function.args
         self.fields = fields
         self.missed = self.function.append_basic_block("missed")
+        self._require = partial(go_on_if, self.builder, self.missed)
 
     def emit(self) -> ir.Function:
         builder = self.builder
@@ -104,11 +106,6 @@ class _Formulas:
 
     def _register(self, k: ir.Value) -> ir.Value:
         return self.builder.load(self.builder.gep(self.registers, [k]))
-
-    def _require(self, condition: ir.Value) -> None:
-        passed = self.builder.append_basic_block("passed")
-        self.builder.cbranch(condition, passed, self.missed)
-        self.builder.position_at_end(passed)
 
     def _exact(self, name: str, x: ir.Value, y: ir.Value) -> ir.Value:
         """A sum or product; a miss if it does not fit."""

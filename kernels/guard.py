@@ -63,6 +63,13 @@ def field(builder: ir.IRBuilder, value: ir.Value, offset: int, kind: ir.Type = I
     return builder.load(builder.inttoptr(address, kind.as_pointer()))
 
 
+def go_on_if(builder: ir.IRBuilder, otherwise: ir.Block, condition: ir.Value) -> None:
+    """Go on if `condition` holds, and with the block `otherwise` if it does not."""
+    passed = builder.append_basic_block("passed")
+    builder.cbranch(condition, passed, otherwise)
+    builder.position_at_end(passed)
+
+
 def emit_guard(module: ir.Module, fields: dict[str, int]) -> ir.Function:
     """Add ``jitrt_match`` to `module`; `fields` are offsets in bytes of the fields in `FIELDS`."""
     return _Guard(module, fields).emit()
@@ -77,6 +84,7 @@ class _Guard:
         self.rows, self.count, self.args, self.values, self.positions, self.places = self.function.args
         self.fields = fields
         self.missed = self.function.append_basic_block("missed")
+        self._require = partial(go_on_if, self.builder, self.missed)  # in other cases the call is another one
 
     def emit(self) -> ir.Function:
         builder = self.builder
@@ -312,12 +320,6 @@ class _Guard:
 
     def _field(self, value: ir.Value, name: str, kind: ir.Type = I64) -> ir.Value:
         return field(self.builder, value, self.fields[name], kind)
-
-    def _require(self, condition: ir.Value) -> None:
-        """Go on if `condition` holds; otherwise the call is another one."""
-        passed = self.builder.append_basic_block("passed")
-        self.builder.cbranch(condition, passed, self.missed)
-        self.builder.position_at_end(passed)
 
 
 def emit_hash(module: ir.Module, fields: dict[str, int]) -> ir.Function:

@@ -8,11 +8,12 @@ are too large for it, one in which it has stopped, or has raised an exception th
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from llvmlite import ir
 
 from .api import call_api
-from .guard import field
+from .guard import field, go_on_if
 from .pool import PROCESS
 from .results import emit_set
 from .words import BYTES, I32, I64, WORDS, Words, counted, defined, record, variable, word
@@ -68,12 +69,7 @@ def emit_procedure_call(
         What `emit_returned` adds.
     """
     passed_on = builder.append_basic_block("passed_on")
-
-    def require(condition: ir.Value) -> None:
-        passed = builder.append_basic_block("passed")
-        builder.cbranch(condition, passed, passed_on)
-        builder.position_at_end(passed)
-
+    require = partial(go_on_if, builder, passed_on)
     words = builder.inttoptr(table["argument_words"], WORDS)
     integers = builder.inttoptr(table["integer_rows"], WORDS)
     with counted(builder, table["integers"]) as k:
