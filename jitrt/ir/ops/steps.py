@@ -116,24 +116,14 @@ def _sorted(a: Any, axis: Any = -1, *args: Any, **kwargs: Any) -> list[Shape]:
     return [a.shape]
 
 
-@_rule(np.partition, np.argpartition, kth=0)
-def _partitioned(a: Any, kth: Any, axis: Any = -1, *args: Any, **kwargs: Any) -> list[Shape]:
-    return _sorted(a, axis)
-
-
-@_rule(np.sort_complex)
-def _sorted_complex(a: Any) -> list[Shape]:
-    return [_array(a).shape]
-
-
 @_rule(np.lexsort)
 def _lexsorted(keys: Any, axis: Any = -1) -> list[Shape]:
     return [_array(keys[0]).shape if isinstance(keys, (list, tuple)) else keys.shape[1:]]
 
 
-@_rule(np.searchsorted)
-def _searched(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> list[Shape]:
-    return [_array(v).shape]
+_rule(np.partition, np.argpartition, kth=0)(lambda a, kth, axis=-1, *args, **kwargs: _sorted(a, axis))
+_rule(np.sort_complex)(lambda a: [_array(a).shape])
+_rule(np.searchsorted)(lambda a, v, side="left", sorter=None: [_array(v).shape])
 
 
 # Order statistics.
@@ -224,42 +214,18 @@ def _convolved(a: Any, v: Any, mode: Any = "full") -> list[Shape]:
     return [(lengths[mode],)]
 
 
-@_rule(np.correlate)
-def _correlated(a: Any, v: Any, mode: Any = "valid") -> list[Shape]:
-    return _convolved(a, v, mode)
-
-
-@_rule(np.interp)
-def _interpolated(x: Any, *args: Any, **kwargs: Any) -> list[Shape]:
-    return [_array(x).shape]
+_rule(np.correlate)(lambda a, v, mode="valid": _convolved(a, v, mode))
+_rule(np.interp)(lambda x, *args, **kwargs: [_array(x).shape])
 
 
 # Linear algebra, each on a stack of matrices.
 
 
-@_rule(np.linalg.inv, np.linalg.cholesky)
-def _of_matrix(a: Any, **kwargs: Any) -> list[Shape]:
-    return [_array(a).shape]
-
-
-@_rule(np.linalg.det)
-def _number_of_matrix(a: Any) -> list[Shape]:
-    return [_array(a).shape[:-2]]
-
-
-@_rule(np.linalg.slogdet)
-def _numbers_of_matrix(a: Any) -> list[Shape]:
-    return 2 * _number_of_matrix(a)
-
-
-@_rule(np.linalg.eigvalsh)
-def _vector_of_matrix(a: Any, *args: Any) -> list[Shape]:
-    return [_array(a).shape[:-1]]
-
-
-@_rule(np.linalg.eigh)
-def _vector_and_matrix(a: Any, *args: Any) -> list[Shape]:
-    return [_array(a).shape[:-1], _array(a).shape]
+_rule(np.linalg.inv, np.linalg.cholesky)(lambda a, **kwargs: [_array(a).shape])
+_rule(np.linalg.det)(lambda a: [_array(a).shape[:-2]])
+_rule(np.linalg.slogdet)(lambda a: 2 * [_array(a).shape[:-2]])
+_rule(np.linalg.eigvalsh)(lambda a, *args: [_array(a).shape[:-1]])
+_rule(np.linalg.eigh)(lambda a, *args: [_array(a).shape[:-1], _array(a).shape])
 
 
 @_rule(np.linalg.solve)
