@@ -136,11 +136,16 @@ def with_bodies(node: Node, change: Callable[[Graph], Graph]) -> Node:
     return Node(BRANCH, node.args, b.params(branch=Branch(change(old.then), change(old.otherwise))), node.type)
 
 
+def is_of_control(node: Node) -> bool:
+    """Whether a node is what a loop or a choice gives."""
+    return node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL
+
+
 def used_results(nodes: Iterable[Node]) -> dict[Node, set[int]]:
     """For each loop and choice the numbers of those of its results that are among `nodes`."""
     used: dict[Node, set[int]] = {}
     for node in nodes:
-        if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:
+        if is_of_control(node):
             used.setdefault(node.args[0], set()).add(node["path"][0])
     return used
 

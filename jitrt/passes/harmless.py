@@ -18,6 +18,7 @@ import numpy as np
 
 from ..base.frozen import replaced
 from ..ir import build as b
+from ..ir.control import is_of_control
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.assumptions import assumption
 from ..ir.ops.folds import REDUCE_MAXIMUM, REDUCE_MINIMUM, reduce
@@ -122,11 +123,7 @@ def _raising(order: Sequence[Node], unread: Sequence[Node], box: dict[Node, Rang
         if range_ is not None:
             harmless.add(node)
         found[node] = _all_of(node.dtype) if range_ is None else range_
-    return [n for n in unread if n not in harmless and (can_raise(n) or _is_of_control(n))]
-
-
-def _is_of_control(node: Node) -> bool:
-    return node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL
+    return [n for n in unread if n not in harmless and (can_raise(n) or is_of_control(n))]
 
 
 def _range(node: Node, found: dict[Node, Range | None]) -> Range | None:

@@ -208,9 +208,7 @@ def _function(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: di
         rows.add(part, leaves, {"source": guard.IN_TUPLE, "base": of_defaults, "key": k}, inner)
     of_keywords = several("__kwdefaults__", dict, len(code.keywords))
     for keyword, (inner, part) in zip(code.keywords, numbered[count:]):
-        item = {"source": guard.NEXT_IN_DICT, "base": of_keywords, "key": id(keyword), "key_type": id(str)}
-        rows.kept.append(keyword)
-        rows.add(part, leaves, item, inner)
+        rows.add(part, leaves, _item(rows, of_keywords, keyword), inner)
 
 
 def add_code(rows: GuardRows, base: int, function: types.FunctionType) -> None:
@@ -276,8 +274,7 @@ def _masked(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: dict
     trees = dict(zip(names_of(what), parts))
     fixed = fixed_attributes(what)
     for name in what.names:
-        item = {"source": guard.NEXT_IN_DICT, "base": of_dict, "key": id(name), "key_type": id(str)}
-        rows.kept.append(name)
+        item = _item(rows, of_dict, name)
         if name in trees:
             rows.add(trees[name], leaves, item, (*path, Attributes, name))
         elif name in fixed:
@@ -314,11 +311,14 @@ def _dict(
     here = rows.append(row) if of_attributes else rows.add_numbered(row, path)
     rows.at_path[path] = here
     for key, part in zip(keys, parts):
-        rows.kept.append(key)
-        found = {"source": guard.NEXT_IN_DICT, "base": here, "key": id(key), "key_type": id(str)}
-        if type(key) is not str:
-            del found["key_type"]
-        rows.add(part, leaves, found, (*path, key))
+        rows.add(part, leaves, _item(rows, here, key), (*path, key))
+
+
+def _item(rows: GuardRows, base: int, key: Any) -> Found:
+    """How native code finds the next item of the dict that is the value of row `base`."""
+    rows.kept.append(key)
+    found = {"source": guard.NEXT_IN_DICT, "base": base, "key": id(key)}
+    return found | {"key_type": id(str)} if type(key) is str else found
 
 
 def _slots(rows: GuardRows, structure: Tree, leaves: Iterator[Any], here: int, path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..ir import build as b
-from ..ir.control import LOOP, Branch, Loop
+from ..ir.control import LOOP, Branch, Loop, is_of_control
 from ..ir.node import Graph, Node
 from ..ir.ops.optable import Kind, Op, row
 from ..ir.ops.raising import is_met
@@ -209,7 +209,7 @@ def schedule(
         groups = join_siblings(groups, legal, layouts, tools.is_inlined)
     results: dict[Node, dict[int, Node]] = {}
     for node in legal.nodes():
-        if _is_of_control(node):
+        if is_of_control(node):
             results.setdefault(node.args[0], {})[node["path"][0]] = node
     steps: list[Step] = []
     for group, because in zip(groups, reasons(groups, legal.outputs, tools.is_inlined)):
@@ -238,7 +238,7 @@ def _in_memory_order(graph: Graph, layouts: Layouts, strides: Sequence[tuple[int
     outputs = list(graph.outputs)
     for k, wanted in enumerate(strides):
         node = outputs[k]
-        if wanted is not None and (node.op.kind is not Kind.HOST or _is_of_control(node)):
+        if wanted is not None and (node.op.kind is not Kind.HOST or is_of_control(node)):
             # What NumPy gives is returned as it is.
             last = sum(s * (n - 1) for s, n in zip(wanted, node.shape) if n)
             assert min(wanted) > 0 and (last + node.dtype.itemsize == node.type.nbytes or not node.type.size), wanted
@@ -248,11 +248,6 @@ def _in_memory_order(graph: Graph, layouts: Layouts, strides: Sequence[tuple[int
                 outputs[k] = b.copy(outputs[k], _FIRST_PLACED + k)
             layouts.place(outputs[k], wanted)
     return graph.with_outputs(outputs)
-
-
-def _is_of_control(node: Node) -> bool:
-    """Whether a node is what a loop or a choice gives."""
-    return node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL
 
 
 def _contiguous_first_values(layouts: Layouts) -> Rule:
