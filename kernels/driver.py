@@ -22,7 +22,7 @@ from llvmlite import ir
 from .api import call_api
 from .floatflags import clear_flags, raised_flags
 from .pool import PROCESS, emit_pool
-from .words import BYTES, I64, WORDS, Words, counted, defined, record, repeat_while, variable, word
+from .words import BYTES, I64, WORDS, Words, copy_bytes, counted, defined, record, repeat_while, variable, word
 
 # Words of the header of a block. `process` is the address of the words `pool.PROCESS`, `limit` the number of threads
 # that the function allows.
@@ -153,15 +153,9 @@ def _emit_control(
                 builder.ret(word(OUT_OF_BOUNDS))
         else:
             into, source = (builder.load(builder.gep(target, [word(n)])) for n in range(2))
-            _copy_bytes(builder, into, source, value)
+            copy_bytes(builder, into, source, value)
         builder.branch(following)
     builder.position_at_end(kernel)
-
-
-def _copy_bytes(builder: ir.IRBuilder, into: ir.Value, source: ir.Value, size: ir.Value) -> None:
-    copy = builder.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, I64])
-    volatile = ir.Constant(ir.IntType(1), 0)
-    builder.call(copy, [builder.inttoptr(into, BYTES), builder.inttoptr(source, BYTES), size, volatile])
 
 
 def _emit_call(

@@ -17,7 +17,7 @@ from functools import partial
 from llvmlite import ir
 
 from .guard import field, go_on_if
-from .words import I1, I64, WORDS, defined, record, repeat_while, variable, word
+from .words import I1, I64, WORDS, checked, defined, record, repeat_while, variable, word
 
 ROW = ("op", "x", "y", "z")
 (
@@ -109,14 +109,9 @@ class _Formulas:
 
     def _exact(self, name: str, x: ir.Value, y: ir.Value) -> ir.Value:
         """A sum or product; a miss if it does not fit."""
-        builder = self.builder
-        kind = ir.LiteralStructType([I64, I1])
-        function = builder.module.declare_intrinsic(
-            f"llvm.{name}.with.overflow", [I64], ir.FunctionType(kind, [I64, I64])
-        )
-        found = builder.call(function, [x, y])
-        self._require(builder.not_(builder.extract_value(found, 1)))
-        return builder.extract_value(found, 0)
+        value, overflows = checked(self.builder, name, x, y)
+        self._require(self.builder.not_(overflows))
+        return value
 
     def _of_array(self, name: str) -> ir.Value:
         """Extent or stride `y` of item `x`."""

@@ -9,7 +9,8 @@ from functools import lru_cache
 from llvmlite import ir
 
 from .number import FLOAT, INT, MASK, Number
-from .vmath_rare import declared, emit_beyond, emit_lanes_beyond, pure_function
+from .vmath_rare import emit_beyond, emit_lanes_beyond, pure_function
+from .words import declared
 
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _INSTRUCTIONS = {  # of integers and masks, and of floats
@@ -76,7 +77,8 @@ class LLVM:
         return self._call(f"llvm.{name}.f{bits}", self._type(FLOAT, bits), *values)
 
     def _call(self, name: str, result: ir.Type, *values: ir.Value) -> ir.Value:
-        return self.builder.call(declared(self.builder.module, name, result, *(v.type for v in values)), values)
+        kind = ir.FunctionType(result, [v.type for v in values])
+        return self.builder.call(declared(self.builder.module, name, kind), values)
 
 
 _SUFFIX = {64: "pd.512", 32: "ps.512"}

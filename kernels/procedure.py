@@ -16,7 +16,7 @@ from .api import call_api
 from .guard import field, go_on_if
 from .pool import PROCESS
 from .results import emit_set
-from .words import BYTES, I32, I64, WORDS, Words, counted, defined, record, variable, word
+from .words import I32, I64, WORDS, Words, copy_bytes, counted, defined, record, variable, word
 
 PASSED_ON = 1  # no address of an object
 MOST_INTEGER = 1 << 53  # in amount, of an argument
@@ -88,7 +88,7 @@ def emit_procedure_call(
             builder.ret(word(0))
         call_api(builder, "Py_DecRef", answer)
         require(builder.icmp_signed("==", answer, generator["acquired"]))  # else another thread draws
-        _copy(builder, generator["spare"], generator["state"], generator["nbytes"])
+        copy_bytes(builder, generator["spare"], generator["state"], generator["nbytes"])
     table.set("busy", word(1))
     entry = builder.inttoptr(table["procedure"], _ENTRY)
     given = [builder.inttoptr(table[name], WORDS) for name in ("argument_words", "workspace", "result_words")]
@@ -99,7 +99,7 @@ def emit_procedure_call(
     with builder.if_then(draws):
         generator = _generator(builder, table)
         with builder.if_then(builder.icmp_signed("!=", status, word(0)), likely=False):
-            _copy(builder, generator["state"], generator["spare"], generator["nbytes"])
+            copy_bytes(builder, generator["state"], generator["spare"], generator["nbytes"])
         nothing = builder.inttoptr(word(0), WORDS)
         given_back = call_api(builder, "PyObject_Vectorcall", generator["release"], nothing, word(0), word(0))
         call_api(builder, "Py_DecRef", given_back)
@@ -244,7 +244,7 @@ def emit_returned(module: ir.Module, data: int) -> ir.Function:
                 extent = builder.load(builder.gep(extents, [axis]))
                 builder.store(builder.mul(builder.load(nbytes), extent), nbytes)
             source = builder.select(kind_is(SCALAR), builder.ptrtoint(place, I64), value)
-            _copy(builder, field(builder, array, data), source, builder.load(nbytes))
+            copy_bytes(builder, field(builder, array, data), source, builder.load(nbytes))
             with builder.if_then(kind_is(SCALAR)):
                 builder.store(call_api(builder, "PyArray_Return", array), made)
     builder.ret(builder.load(made))
@@ -256,10 +256,3 @@ def _unless_failed(builder: ir.IRBuilder, failed: ir.Value, several: ir.Value) -
     with builder.if_then(failed, likely=False):
         call_api(builder, "Py_DecRef", several)
         builder.ret(word(0))
-
-
-def _copy(builder: ir.IRBuilder, target: ir.Value, source: ir.Value, nbytes: ir.Value) -> None:
-    kind = ir.FunctionType(ir.VoidType(), [BYTES, BYTES, I64, ir.IntType(1)])
-    copy = builder.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, I64], kind)
-    places = [builder.inttoptr(address, BYTES) for address in (target, source)]
-    builder.call(copy, [*places, nbytes, ir.Constant(ir.IntType(1), 0)])

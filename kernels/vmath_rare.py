@@ -13,6 +13,8 @@ import struct
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from .words import declared
+
 
 @functools.cache
 def lane_counts(bits: int) -> tuple[int, ...]:
@@ -100,12 +102,6 @@ def _float_type(bits: int) -> ir.Type:
     return ir.DoubleType() if bits == 64 else ir.FloatType()
 
 
-def declared(module: ir.Module, name: str, result: ir.Type, *arguments: ir.Type) -> ir.Function:
-    """The function of that name in a module, of these types if it is not there yet."""
-    function = module.globals.get(name)
-    return ir.Function(module, ir.FunctionType(result, arguments), name) if function is None else function
-
-
 def pure_function(module: ir.Module, name: str, type_: ir.Type, arity: int, *attributes: str) -> ir.Function:
     """A function without side effects, to be filled in, of arguments and a result of one type."""
     function = ir.Function(module, ir.FunctionType(type_, [type_] * arity), name)
@@ -120,10 +116,11 @@ def _scalar(module: ir.Module, scalar_name: str, bound: float, name: str, bits: 
     function = pure_function(module, scalar_name, float_type, 2, *_SELDOM_CALLED)
     x, result = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    magnitude = builder.call(declared(module, f"llvm.fabs.f{bits}", float_type, float_type), [x])
+    magnitude = builder.call(declared(module, f"llvm.fabs.f{bits}", ir.FunctionType(float_type, [float_type])), [x])
     rare = builder.fcmp_ordered(">", magnitude, ir.Constant(float_type, bound))
     with builder.if_then(rare, likely=False):
-        value = builder.call(declared(module, name, double, double), [x if bits == 64 else builder.fpext(x, double)])
+        function_of_library = declared(module, name, ir.FunctionType(double, [double]))
+        value = builder.call(function_of_library, [x if bits == 64 else builder.fpext(x, double)])
         builder.ret(value if bits == 64 else builder.fptrunc(value, float_type))
     builder.ret(result)
     return function

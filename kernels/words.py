@@ -34,6 +34,26 @@ def defined(
     return function, ir.IRBuilder(function.append_basic_block("entry"))
 
 
+def declared(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
+    """The function of that name, of the C library say, in a module, whether it is there already or not."""
+    found = module.globals.get(name)
+    return ir.Function(module, kind, name) if found is None else found
+
+
+def copy_bytes(builder: ir.IRBuilder, into: ir.Value, source: ir.Value, nbytes: ir.Value) -> None:
+    """Copy so many bytes from one address to another one."""
+    copy = builder.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, I64])
+    places = [builder.inttoptr(place, BYTES) if place.type == I64 else place for place in (into, source)]
+    builder.call(copy, [*places, nbytes, ir.Constant(I1, 0)])
+
+
+def checked(builder: ir.IRBuilder, op: str, x: ir.Value, y: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """A sum, difference or product (``sadd``, ``ssub``, ``smul``) of words, and whether it does not fit into one."""
+    kind = ir.FunctionType(ir.LiteralStructType([I64, I1]), [I64, I64])
+    made = builder.call(builder.module.declare_intrinsic(f"llvm.{op}.with.overflow", [I64], kind), [x, y])
+    return builder.extract_value(made, 0), builder.extract_value(made, 1)
+
+
 def variable(builder: ir.IRBuilder, first: int = 0) -> ir.Value:
     """A local word, which is `first` now."""
     with builder.goto_entry_block():

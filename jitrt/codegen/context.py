@@ -82,12 +82,6 @@ def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value], f
     return builder.call(function, args, fastmath=flags)
 
 
-def declared(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
-    """A function of the C library."""
-    found = module.globals.get(name)
-    return found if found is not None else ir.Function(module, kind, name)
-
-
 def internal(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function:
     """A function of the module's own that is called and not inlined."""
     function = ir.Function(module, kind, name)

@@ -21,9 +21,8 @@ from ..ir.loops import (
     statements_within,
 )
 from ..kernels.procedure import FIRST_ARGUMENT, WATCHED
-from ..kernels.words import I64, WORDS, counted, word
+from ..kernels.words import I64, WORDS, copy_bytes, counted, declared, word
 from .context import POINTER as BYTES
-from .context import declared
 
 _I1 = ir.IntType(1)
 _ENDS = (Stop, Checked, Memory)
@@ -128,9 +127,7 @@ class _Array:
                 self._axis(axis + 1, there, builder.gep(saved, [builder.mul(k, inner)]), inner, saving)
 
     def _move(self, place: ir.Value, saved: ir.Value, nbytes: ir.Value, saving: bool) -> None:
-        kind = ir.FunctionType(ir.VoidType(), [BYTES, BYTES, I64, _I1])
-        move = self.builder.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, I64], kind)
-        self.builder.call(move, [*((saved, place) if saving else (place, saved)), nbytes, ir.Constant(_I1, 0)])
+        copy_bytes(self.builder, *((saved, place) if saving else (place, saved)), nbytes)
 
 
 def _may_stop_late(body: Sequence[Statement], written: Set[str], is_late: bool) -> bool:

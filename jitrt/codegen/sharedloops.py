@@ -15,9 +15,9 @@ from ..kernels.driver import KERNEL
 from ..kernels.pool import PROCESS
 from ..kernels.procedure import THREADS
 from ..kernels.sharedloops import FIRST_FIELD, SHARE_LOOP, STOPPED, WORKSPACE
-from ..kernels.words import Words, word
+from ..kernels.words import Words, declared, word
 from ..passes.apart import WHOLE, Apart
-from .context import I64, call_intrinsic, declared, internal
+from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
 from .countedloops import counted
 from .loophints import prefer_wide_vectors

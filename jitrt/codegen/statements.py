@@ -42,8 +42,9 @@ from ..ir.loops import (
 )
 from ..ir.ops.optable import OPS
 from ..kernels import external, floatflags
+from ..kernels.words import checked, copy_bytes, declared
 from .conditions import held
-from .context import I64, call_intrinsic, declared, internal
+from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
 from .countedloops import emit_for
 from .kept import Joined, keep
@@ -224,13 +225,9 @@ class Statements:
             self.stop_if(builder.fcmp_unordered(">=", call_intrinsic(builder, "fabs", (x,)), limit))
             self.values[s.target] = builder.fptosi(x, I64)
             return
-        pair = ir.LiteralStructType([I64, _I1])
-        function = self.module.declare_intrinsic(
-            f"llvm.s{s.op}.with.overflow", [I64], ir.FunctionType(pair, [I64, I64])
-        )
-        made = builder.call(function, [self.values[v] for v in s.args])
-        self.stop_if(builder.extract_value(made, 1))
-        self.values[s.target] = builder.extract_value(made, 0)
+        made, overflows = checked(builder, f"s{s.op}", *(self.values[v] for v in s.args))
+        self.stop_if(overflows)
+        self.values[s.target] = made
 
     def _address(self, s: Address) -> None:
         self.values[s.target] = self._place(s.base, s.offset)
@@ -343,9 +340,7 @@ class Statements:
         self.values[s.target] = builder.inttoptr(self._row(place), BYTES)
 
     def _move(self, s: Move) -> None:
-        kind = ir.FunctionType(ir.VoidType(), [BYTES, BYTES, I64, _I1])
-        move = self.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, I64], kind)
-        self.builder.call(move, [self._base(s.to), self._base(s.source), self.polynomial(s.nbytes), _I1(0)])
+        copy_bytes(self.builder, self._base(s.to), self._base(s.source), self.polynomial(s.nbytes))
 
     def _row(self, place: ir.Value) -> ir.Value:
         word = self.builder.load(place)
