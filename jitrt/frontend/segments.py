@@ -17,7 +17,6 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..base.frozen import frozen
 from ..ir.build import encoding_of, input_node
-from ..ir.control import in_order
 from ..ir.interpret import evaluate
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.contractions import Call, is_effect
@@ -266,7 +265,7 @@ def graph_from_registers(
     """
     sources: list[Node] = list(first)
     done: dict[Node, Node] = {node: input_node(k, node.type, encoding_of(node)) for k, node in enumerate(first)}
-    for node in in_order(roots, registers):
+    for node in topological_order(roots, ends=registers):
         if node in done:
             continue
         if node in registers:

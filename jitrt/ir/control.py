@@ -6,7 +6,7 @@ told apart from those of bodies inside by the height of the nest, so that equal 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -201,7 +201,7 @@ def close(
     roots = [n for group in outputs for n in group]
     inside, outside = set(parameters), set()
     source_bytes: dict[Node, int] = {}
-    for node in in_order(roots, constant | inside):
+    for node in topological_order(roots, ends=constant | inside):
         if node in constant and node.op is not CONSTANT:
             outside.add(node)
             source_bytes[node] = node.type.nbytes
@@ -209,7 +209,7 @@ def close(
             inside.add(node)
         elif node not in inside and _stays_outside(node, source_bytes):
             outside.add(node)
-    order = in_order(roots, outside.union(parameters))
+    order = topological_order(roots, ends=outside.union(parameters))
     kept = [n for n in order if n in outside]
     level = height([n for n in order if n not in outside])
     outer = (*parameters, *kept)
@@ -225,23 +225,6 @@ def close(
             params = b.params(number=-copies)
         renamed[node] = Node(node.op, tuple(renamed[a] for a in node.args), params, node.type)
     return Closed(tuple(Graph(tuple(inputs), tuple(renamed[n] for n in group)) for group in outputs), tuple(kept))
-
-
-def in_order(roots: Sequence[Node], ends: Container[Node]) -> list[Node]:
-    """Nodes that `roots` need, arguments before users, not looking behind `ends`, which are among them."""
-    order: list[Node] = []
-    done: set[Node] = set()
-    stack = [(r, False) for r in reversed(roots)]
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
-        elif node not in done:
-            done.add(node)
-            stack.append((node, True))
-            if node not in ends:
-                stack.extend((a, False) for a in reversed(node.args) if a not in done)
-    return order
 
 
 _STORED = (Kind.HOST, Kind.CONTROL, Kind.REDUCTION, Kind.ASSEMBLE, Kind.COMPOUND)

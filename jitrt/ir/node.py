@@ -252,8 +252,10 @@ class Graph(Remembering):
         return "\n".join(lines)
 
 
-def topological_order(roots: Sequence[Node], known: Container[Node] = ()) -> list[Node]:
+def topological_order(roots: Sequence[Node], known: Container[Node] = (), ends: Container[Node] = ()) -> list[Node]:
     """Nodes reachable from `roots` by ways around those that are `known`, arguments before users, without recursion.
+
+    It does not look behind `ends`, which are among them.
 
     Examples
     --------
@@ -270,13 +272,13 @@ def topological_order(roots: Sequence[Node], known: Container[Node] = ()) -> lis
         if root in seen or root in known:
             continue
         seen.add(root)
-        stack.append((root, iter(root.args)))
+        stack.append((root, iter(() if root in ends else root.args)))
         while stack:
             node, pending = stack[-1]
             for arg in pending:
                 if arg not in seen and arg not in known:
                     seen.add(arg)
-                    if not arg.args:
+                    if not arg.args or arg in ends:
                         order.append(arg)
                         continue
                     stack.append((arg, iter(arg.args)))
