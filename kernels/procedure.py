@@ -15,7 +15,7 @@ from llvmlite import ir
 from .api import call_api
 from .guard import field, go_on_if
 from .pool import PROCESS
-from .results import emit_set
+from .results import drop_if, emit_set, note_failure
 from .words import I32, I64, WORDS, Words, copy_bytes, counted, defined, record, variable, word
 
 PASSED_ON = 1  # no address of an object
@@ -146,8 +146,7 @@ def _store(
         with builder.if_then(builder.and_(builder.icmp_signed("==", row["way"], way), is_set)):
             value = make(row["value"])
             builder.store(value, made_of(k))
-            missing = builder.zext(builder.icmp_signed("==", value, word(0)), I64)
-            builder.store(builder.or_(builder.load(failed), missing), failed)
+            note_failure(builder, builder.icmp_signed("==", value, word(0)), failed)
     with counted(builder, table["stores"]) as k:
         row = dict(zip(STORED, record(builder, rows, k, STORED)))
         goes_on = builder.icmp_signed("==", builder.load(failed), word(0))
@@ -155,13 +154,8 @@ def _store(
             container = builder.load(builder.gep(values, [row["row"]]))
             emit_set(builder, row["how"], container, row["key"], row["made"], failed)
     with counted(builder, table["stores"]) as k:
-        value = builder.load(made_of(k))
-        with builder.if_then(builder.icmp_signed("!=", value, word(0))):
-            call_api(builder, "Py_DecRef", value)
-    with builder.if_then(builder.icmp_signed("!=", builder.load(failed), word(0)), likely=False):
-        with builder.if_then(builder.icmp_signed("!=", builder.load(result), word(0))):
-            call_api(builder, "Py_DecRef", builder.load(result))
-        builder.store(word(0), result)
+        call_api(builder, "Py_DecRef", builder.load(made_of(k)))  # which does nothing for 0
+    drop_if(builder, failed, result)
 
 
 def _generator(builder: ir.IRBuilder, table: Words) -> dict[str, ir.Value]:

@@ -155,8 +155,7 @@ class Results:
         with counted(builder, table["stored"]) as k:
             value = self._result(rows, k)
             builder.store(value, builder.gep(self.places, [builder.add(place, k)]))
-            missing = builder.zext(builder.icmp_signed("==", value, word(0)), I64)
-            builder.store(builder.or_(builder.load(failed), missing), failed)
+            note_failure(builder, builder.icmp_signed("==", value, word(0)), failed)
         stores = builder.inttoptr(table["store_rows"], WORDS)
         with counted(builder, table["stores"]) as k:
             row = dict(zip(STORE, record(builder, stores, k, STORE)))
@@ -164,21 +163,15 @@ class Results:
                 self._store_one(row, failed)
         with counted(builder, table["stored"]) as k:
             value = builder.load(builder.gep(self.places, [builder.add(place, k)]))
-            with builder.if_then(builder.icmp_signed("!=", value, word(0))):
-                call_api(builder, "Py_DecRef", value)
-        given = builder.load(result)
-        with builder.if_then(builder.icmp_signed("!=", builder.load(failed), word(0)), likely=False):
-            with builder.if_then(builder.icmp_signed("!=", given, word(0))):
-                call_api(builder, "Py_DecRef", given)
-            builder.store(word(0), result)
+            call_api(builder, "Py_DecRef", value)  # which does nothing for 0
+        drop_if(builder, failed, result)
 
     def _store_one(self, row: dict[str, ir.Value], failed: ir.Value) -> None:
         builder = self.builder
         container = builder.load(builder.gep(self.values, [row["row"]]))
 
         def note(status: ir.Value) -> None:
-            with builder.if_then(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), likely=False):
-                builder.store(word(1), failed)
+            note_failure(builder, builder.icmp_signed("!=", status, ir.Constant(I32, 0)), failed)
 
         def value(k: ir.Value) -> ir.Value:
             return builder.load(builder.gep(self.places, [builder.add(row["first"], k)]))
@@ -243,5 +236,17 @@ def emit_set(
     ):
         with builder.if_then(builder.icmp_signed("==", how, word(number))):
             status = call_api(builder, name, container, *args)
-            with builder.if_then(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), likely=False):
-                builder.store(word(1), failed)
+            note_failure(builder, builder.icmp_signed("!=", status, ir.Constant(I32, 0)), failed)
+
+
+def note_failure(builder: ir.IRBuilder, fails: ir.Value, failed: ir.Value) -> None:
+    """Note in the variable `failed` that the condition `fails` holds."""
+    with builder.if_then(fails, likely=False):
+        builder.store(word(1), failed)
+
+
+def drop_if(builder: ir.IRBuilder, failed: ir.Value, result: ir.Value) -> None:
+    """Give up the reference in the variable `result`, which is 0 from then on, where `failed` is noted."""
+    with builder.if_then(builder.icmp_signed("!=", builder.load(failed), word(0)), likely=False):
+        call_api(builder, "Py_DecRef", builder.load(result))
+        builder.store(word(0), result)
