@@ -7,7 +7,7 @@ import functools
 import types
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -56,6 +56,14 @@ if TYPE_CHECKING:
     from .guards import GuardRows
 
 Found = dict[str, int]  # how native code finds a value
+_T = TypeVar("_T")
+
+
+def _known(offsets: _T | None) -> _T:
+    """Offsets that native code goes by, which may not be where they are expected."""
+    if offsets is None:
+        raise Unguarded
+    return offsets
 
 
 def _again(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: Found, path: Path) -> None:
@@ -123,11 +131,10 @@ def _sequence(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: Fo
 
 def _method(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
     """Rows of a bound method: its class, its function, and its object."""
-    places = method_offsets()
-    if rows.arguments is None or path[0] > 1 or places is None:
+    if rows.arguments is None or path[0] > 1:
         raise Unguarded
     here = rows.append(found | rows.typed(types.MethodType))
-    function, owner = places
+    function, owner = _known(method_offsets())
     method = at(rows.arguments, path)
     rows.append(rows.identical(method.__func__) | {"source": guard.IN_SLOT, "base": here, "key": function})
     rows.add(structure[2][0], leaves, {"source": guard.IN_SLOT, "base": here, "key": owner}, (*path, Parts, 0))
@@ -138,18 +145,14 @@ def _mapping(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: dic
     (cls, factory, keys), parts = structure[1:]
     row = found | rows.container(cls, len(keys))
     if cls is OrderedDict:
-        offset = order_offset()
-        if offset is None:
-            raise Unguarded
-        row |= {"mask": offset, "low": len(keys)}
+        row |= {"mask": _known(order_offset()), "low": len(keys)}
     _dict(rows, keys, parts, leaves, row, path, False)
     here = rows.at_path[path]
     if cls is not defaultdict:
         rows.append(rows.container(dict, 0) | {"source": guard.OWN_DICT, "base": here})
-    elif (places := factory_offsets()) is None:
-        raise Unguarded
     else:
-        made = {"source": guard.EMPTY_SLOT if factory is None else guard.IN_SLOT, "base": here, "key": places[0]}
+        source = guard.EMPTY_SLOT if factory is None else guard.IN_SLOT
+        made = {"source": source, "base": here, "key": _known(factory_offsets())[0]}
         rows.append(rows.identical(factory) | made)
 
 
@@ -163,10 +166,8 @@ def _held(
     places: tuple[int, ...] | None,
 ) -> int:
     """Rows of a value of a class that has its parts at these places; the number of its own."""
-    if places is None:
-        raise Unguarded
     here = rows.append(found | rows.typed(cls))
-    for k, (part, place) in enumerate(zip(structure[2], places)):
+    for k, (part, place) in enumerate(zip(structure[2], _known(places))):
         held = {"source": guard.IN_SLOT, "base": here, "key": place}
         rows.add(part, leaves, held, (*path, Parts, k))
     return here
@@ -175,9 +176,7 @@ def _held(
 def _function(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
     """Rows of a function that is taken apart: its code, module and name, what is in its cells, and its defaults."""
     code, parts = structure[1:]
-    places, layout = function_fields(), fields()
-    if places is None or layout is None:
-        raise Unguarded
+    places, layout = _known(function_fields()), _known(fields())
     here = rows.add_numbered(found | rows.typed(types.FunctionType), path)
 
     def slot(name: str) -> dict[str, int]:
@@ -213,9 +212,7 @@ def _function(rows: GuardRows, structure: Tree, leaves: Iterator[Any], found: di
 
 def add_code(rows: GuardRows, base: int, function: types.FunctionType) -> None:
     """Rows of what a function does that has closed over nothing; `base` is the row whose value it is."""
-    places = function_fields()
-    if places is None:
-        raise Unguarded
+    places = _known(function_fields())
     for name in ("__code__", "__globals__", "__defaults__", "__kwdefaults__", "__closure__"):
         value = getattr(function, name)
         source = guard.EMPTY_SLOT if value is None else guard.IN_SLOT
@@ -287,8 +284,7 @@ def _recorded(rows: GuardRows, row: dict[str, int], leaf: np.ndarray, offset: in
     """What writes down where a field is, for code that `row` gives an array: it gets what looks like one."""
     if not row.get("slot"):
         return {}
-    layout = fields()
-    assert layout is not None
+    layout = _known(fields())
     looks = np.zeros(max(layout[name] for name in ("data", "shape", "strides")) // 8 + 1, np.int64)
     looks[layout["shape"] // 8] = address_of(leaf.shape, rows.kept)
     looks[layout["strides"] // 8] = address_of(leaf.strides, rows.kept)
@@ -324,9 +320,7 @@ def _item(rows: GuardRows, base: int, key: Any) -> Found:
 def _slots(rows: GuardRows, structure: Tree, leaves: Iterator[Any], here: int, path: Path) -> None:
     """Rows of the slots of the object that was the value of row `here`."""
     (cls, names), inner = structure[1:]
-    offsets = slot_offsets(cls)
-    if offsets is None:
-        raise Unguarded
+    offsets = _known(slot_offsets(cls))
     rows.at_path[(*path, Attributes)] = here
     parts = dict(zip(names, inner))
     rows.kept += parts

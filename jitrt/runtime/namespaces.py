@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base.once import once
 from ..values.functions import MISSING
-from .objects import fields
+from .objects import fields, offsets_of
 
 Fixed = list[tuple[int, int]]
 
@@ -40,13 +40,8 @@ def function_fields() -> dict[str, int] | None:
     def probe(x: Any = MISSING, *, y: Any = MISSING) -> Any:
         return x, y, held
 
-    words = _words(id(probe), types.FunctionType.__basicsize__ // 8)
-    found = {}
-    for name in _FUNCTION_FIELDS:
-        if words.count(id(getattr(probe, name))) != 1:
-            return None
-        found[name] = 8 * words.index(id(getattr(probe, name)))
-    return found
+    places = offsets_of(probe, [getattr(probe, name) for name in _FUNCTION_FIELDS])
+    return None if places is None else dict(zip(_FUNCTION_FIELDS, places))
 
 
 @once

@@ -101,48 +101,44 @@ def fields() -> dict[str, int] | None:
 
 def slot_offsets(kind: type) -> dict[str, int] | None:
     """Offsets in bytes of the slots of objects of a class; None if they are not where they are expected."""
-    slots, found = slots_of(kind), dict[str, int]()
+    slots = slots_of(kind)
     probe: Any = object.__new__(kind)
+    marks = {name: object() for name in slots}
     for name, slot in slots.items():
-        mark = object()
-        slot.__set__(probe, mark)
-        words = (ctypes.c_int64 * (kind.__basicsize__ // 8)).from_address(id(probe))
-        places = [8 * k for k, word in enumerate(words) if word == id(mark)]
-        if len(places) != 1:
-            return None
-        found[name] = places[0]
-    return found
+        slot.__set__(probe, marks[name])
+    places = offsets_of(probe, [*marks.values()])
+    return None if places is None else dict(zip(marks, places))
 
 
 @once
 def method_offsets() -> tuple[int, ...] | None:
     """Offsets in bytes of the function and of the object of a bound method; None if they are not found."""
     probe = types.MethodType(slot_offsets, _Slot(None))
-    return _offsets_of(probe, [probe.__func__, probe.__self__])
+    return offsets_of(probe, [probe.__func__, probe.__self__])
 
 
 @once
 def partial_offsets() -> tuple[int, ...] | None:
     """Offsets in bytes of the function, the arguments and the keywords of a partial function; None if not found."""
     probe = functools.partial(max, 1, default=2)
-    return _offsets_of(probe, [probe.func, probe.args, probe.keywords])
+    return offsets_of(probe, [probe.func, probe.args, probe.keywords])
 
 
 @once
 def factory_offsets() -> tuple[int, ...] | None:
     """The offset in bytes of what makes the missing values of a `defaultdict`; None if it is not found."""
-    return _offsets_of(defaultdict(int), [int])
+    return offsets_of(defaultdict(int), [int])
 
 
 @once
 def proxy_offsets() -> tuple[int, ...] | None:
     """The offset in bytes of what a `types.MappingProxyType` shows; None if it is not found."""
     shown: dict[str, Any] = {}
-    return _offsets_of(types.MappingProxyType(shown), [shown])
+    return offsets_of(types.MappingProxyType(shown), [shown])
 
 
-def _offsets_of(probe: object, parts: list[Any]) -> tuple[int, ...] | None:
-    """Where an object holds its parts, each of them once."""
+def offsets_of(probe: object, parts: list[Any]) -> tuple[int, ...] | None:
+    """Where an object holds its parts, each of them once, as offsets in bytes; None if that is not so."""
     size = type(probe).__basicsize__
     words = list((ctypes.c_int64 * (size // 8)).from_address(id(probe)))
     return tuple(8 * words.index(id(part)) for part in parts) if all(words.count(id(p)) == 1 for p in parts) else None
