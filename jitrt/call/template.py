@@ -19,9 +19,9 @@ from ..frontend.numpy.draws import drawing
 from ..frontend.python.purity import scan_call
 from ..frontend.segments import MadeCall
 from ..frontend.trace import trace
+from ..ir.control import is_of_control
 from ..ir.extents import LEAST, Sizes, hidden, is_extent
-from ..ir.node import Node, forget_dead
-from ..ir.ops.contractions import RESULT
+from ..ir.node import forget_dead
 from ..ir.ops.optable import Kind
 from ..runtime.formulas import (
     OpenSizes,
@@ -93,13 +93,8 @@ def is_simple(found: Specialisation) -> bool:
         return False
     graphs = [traced.graph, *(c.graph for c in traced.breaks if c.graph is not None)]
     nodes = [n for g in graphs for n in g.nodes()]
-    hosts = [n for n in nodes if n.op.kind is Kind.HOST and not _is_of_loop(n)]
+    hosts = [n for n in nodes if n.op.kind is Kind.HOST and not is_of_control(n)]
     return not (hosts and any(n.op.kind is Kind.CONTROL for n in nodes))
-
-
-def _is_of_loop(node: Node) -> bool:
-    """Whether a node is a result of a loop or of a choice."""
-    return node.op is RESULT and node.args[0].op.kind is Kind.CONTROL
 
 
 @frozen(eq=False)
