@@ -30,9 +30,9 @@ SLOW_CALL = 2.0  # seconds after which people are told of a compile
 LONG_TRACE = 0.005  # seconds after which one that was in vain is worth a note on disk
 
 SMALL_CALL = 2048  # bytes of arrays of calls that the plain function serves at first: there may be no further ones,
-SMALL_CALLS = 2  # so many of a kind, and one more for each trace that has not paid;
-SMALL_WORK = 1_000_000  # where there are loops, if all of them together are expected to take NumPy less than that,
-FEW_TURNS = 16  # with so many turns of a loop of which nothing is known
+SMALL_WORK = 1_000_000  # as many of a kind as are expected to take NumPy so long together, about what a trace takes,
+FEW_TURNS = 16  # with so many turns of a loop of which nothing is known;
+FEWEST_SMALL_CALLS, SMALL_CALLS = 2, 32  # not fewer (or none, with loops) and not more; and one for each unpaid trace
 
 # Calls that run plain while a thread compiles what serves later ones, if NumPy is done with all of them by then: so
 # many of a kind, since the clock shall not say which calls run compiled.
@@ -46,7 +46,8 @@ FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only
 CREDIT = 64  # traces that are made before any of them has paid
 CREDIT_FOR_SMALL = 8  # for calls with small arrays, of which hundreds pay for one trace
 CREDIT_FOR_SEEN = 16  # further ones for arguments that have come again
-FAILED = 4  # traces that one counts for which ends with the plain function: the next one may end so, too
+FAILED = 4  # traces that one counts for which ends with the plain function: the next one may end so, too,
+FAILED_AGAIN = 32  # and that it counts for if it ends so for the same reason at the same line as the one before
 COMPILE = 3  # traces that new kernels count for, which take more if they are not in the disk cache,
 FEW_KERNELS = 8  # but not the first ones
 GAINING = 4  # NumPy has to take so many times as long as what a trace costs: compiled calls save about half of that
