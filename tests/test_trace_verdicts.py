@@ -1,5 +1,10 @@
 """What one process has traced in vain, the next one does not trace, unless something it depends on is another."""
 
+import os
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 
@@ -102,3 +107,44 @@ def test_what_is_compiled_has_no_verdict(traced):
     for tries in range(1, 4):
         assert not reason(twice, np.ones(500))
         assert len(traced) == tries
+
+
+def test_it_reaches_processes_in_which_sets_have_another_order(tmp_path):
+    code = textwrap.dedent("""
+        import sys
+        import numpy as np
+        import jitrt
+        from jitrt import policy
+        from jitrt.call import lookup, template
+        sys.path.insert(0, sys.argv[1])
+        import of_traces
+        policy.LONG_TRACE = 0.0
+        tried, plain, general = [], lookup.specialise, template._specialised
+        lookup.specialise = lambda *args: tried.append(1) or plain(*args)
+        template._specialised = lambda *args: tried.append(1) or general(*args)
+        fast = jitrt.jit(of_traces.g)
+        fast(of_traces.Body(np.ones(500)))
+        print(len(tried), fast.plain_reason)
+    """)
+    (tmp_path / "of_traces.py").write_text("import numpy as np\n" + TEXT.format(**PARTS | {"method": METHODS}))
+    outputs = []
+    for seed in ("1", "2", "3"):
+        env = os.environ | {"JITRT_CACHE_DIR": str(tmp_path / "cache"), "PYTHONHASHSEED": seed}
+        run = [sys.executable, "-c", code, str(tmp_path)]
+        outputs.append(subprocess.run(run, env=env, capture_output=True, text=True, check=True).stdout)
+    assert outputs[0][0] != "0" and "object" in outputs[0]
+    assert [output[0] for output in outputs[1:]] == ["0", "0"]
+
+
+METHODS = "helper(self.x) * FACTOR + np.sqrt(self.x) + np.pi"
+
+
+@pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
+def test_failures_for_the_same_reason_use_up_the_credit():
+    """Objects with options of many kinds, and a line that no trace gets past."""
+    scope = scope_of()
+    fast = jitrt.jit(scope["f"])
+    for k in range(20):
+        fast(np.ones(500 + k), "a" * k)
+    assert fast._specialisations._budget.traces <= 5
+    assert "object" in fast.plain_reason

@@ -13,7 +13,7 @@ from ..base import collection
 from ..base.atwork import at_work, is_users_own
 from ..base.stages import enters
 from ..errors import JitrtError, is_passing
-from ..frontend.control.composites import is_leaf, take_apart
+from ..frontend.control.composites import classes_within, is_leaf, take_apart
 from ..frontend.control.stage import MOST_WHOLE_BYTES, STATIC
 from ..frontend.control.values import NotStaged, WholeArrays
 from ..frontend.python.captures import Capture
@@ -252,16 +252,17 @@ class LoopEngine:
         self._made += 1
         start = time.perf_counter()
         try:
-            # Classes have other versions in each process.
             values = [repr(a) if isinstance(a, STATIC) else "" for a in args]
-            name = staged_name(self._function, key, values, instead_of_plain) if call.trees is None else None
+            kinds = key if call.trees is None else (call.trees, key[2:])  # classes have other versions in each process
+            name = staged_name(self._function, kinds, values, instead_of_plain, classes_within(call.trees or ()))
             known = None if name is None or instead_of_plain else verdict(name)
             if known is not None:
                 raise WholeArrays if known[1] else NotStaged(known[0])
             with at_work(), collection.paused():
                 loop = StagedFunction(
-                    self._function, call, self._rounding, instead_of_plain, self._threads, self._has_loops, name
-                )
+                    self._function, call, self._rounding, instead_of_plain, self._threads, self._has_loops,
+                    name if call.trees is None else None,
+                )  # fmt: skip
             self.compile_seconds = time.perf_counter() - start
             enters("")  # it runs next
         except TooLarge:
@@ -271,6 +272,8 @@ class LoopEngine:
             if isinstance(reason, WholeArrays):
                 self._left.add(key)
             else:
+                if str(reason) in self._refused.values():  # it follows from the code, whatever the arguments
+                    self._backoff.failures = max(self._backoff.failures, policy.REFUSALS + 1)
                 self._backoff.note(failed=True)
             self._refused[key] = str(reason)
             if reason.is_lasting and name is not None and not instead_of_plain:

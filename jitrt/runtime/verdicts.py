@@ -6,13 +6,13 @@ A verdict decides what is tried, and never what a call gives.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .. import config
+from .. import config, policy
 from ..codegen import cache
 from ..codegen.fingerprint import digest
 from ..frontend.python.captures import Captures
@@ -23,6 +23,9 @@ from ..values.functions import underlying
 from ..values.signature import Signature
 
 _PLAIN = (bool, int, float, complex, str, type(None))
+
+# What was said of functions, by their code, and the identities of all that they named then.
+_texts: dict[types.CodeType, tuple[list[int], str]] = {}
 
 
 def verdict(name: str) -> tuple[str, bool] | None:
@@ -45,7 +48,7 @@ def traced_name(captures: Captures, key: Signature) -> str | None:
     if " at 0x" in asked:  # the address of an object
         return None
     codes = sorted(f"{c.co_filename} {c.co_firstlineno} {text_of(c)}" for c in captures.codes)
-    values = [f"{c.name} {_shown(c.value)}" for c in captures.values]
+    values = sorted(f"{c.name} {_shown(c.value)}" for c in captures.values)  # found in another order in each process
     return "\n".join(["not traced", str(config.strict()), asked, *values, *codes])
 
 
@@ -60,33 +63,69 @@ def text_of(code: types.CodeType) -> str:
     return " ".join([code.co_name, text, *names])
 
 
-def staged_name(function: Callable[..., Any], key: Hashable, values: Iterable[str], takes_whole: bool) -> str | None:
+def staged_name(
+    function: Callable[..., Any], key: Hashable, values: Iterable[str], takes_whole: bool, classes: Iterable[type] = ()
+) -> str | None:
     """What a function and kinds of its arguments are found by, with these values of some, and what it takes.
 
     None if that makes sense in this process alone.
+
+    Parameters
+    ----------
+    function : callable
+    key : object
+        The kinds.
+    values : iterable of str
+    takes_whole : bool
+        Whether it takes loops over whole arrays.
+    classes : iterable of type, optional
+        Those of objects among the arguments: their methods may be called.
     """
-    found = "\n".join(["staged", repr(key), str(takes_whole), *values, *_described(function, set())])
+    texts = ["staged", repr(key), str(takes_whole), *values]
+    seen = set[int]()
+    for value in (function, *dict.fromkeys(classes)):
+        _describe(value, seen, texts)
+    found = "\n".join(texts)
     return None if " at 0x" in found else found
 
 
-def _described(function: Any, seen: set[int]) -> Iterator[str]:
-    """What staging finds of a function: its code, and what it names, other functions of the user's among it."""
+def _describe(function: Any, seen: set[int], texts: list[str]) -> None:
+    """Say what staging finds of a function: its code, and what it names, other functions of the user's among it."""
     if isinstance(function, type) and id(function) not in seen and is_plain_class(function):
         seen.add(id(function))
         for name, member in (item for c in function.__mro__[:-1] for item in vars(c).items()):
             found = getattr(member, "fget", None) or getattr(member, "__func__", member)
             if callable(found) or isinstance(found, _PLAIN):
-                yield f"{name} {_value(found)}"
-            yield from _described(found, seen)
+                texts.append(f"{name} {_value(found)}")
+            _describe(found, seen, texts)
         return
     code = getattr(function, "__code__", None)
     if not isinstance(code, types.CodeType) or id(code) in seen:  # classes of functions have something else there
         return
     seen.add(id(code))
-    yield f"{code.co_filename} {code.co_firstlineno} {function.__defaults__!r}"
-    text, names = _described_code(code)
-    yield text
+    named = _named(function, code)
+    identities = [id(function.__defaults__), *[id(value) for _, value in named]]
+    known = _texts.get(code)
+    if known is None or known[0] != identities:
+        text, _ = _described_code(code)
+        lines = [f"{code.co_filename} {code.co_firstlineno} {function.__defaults__!r}", text]
+        for name, value in named:
+            parts = value if isinstance(value, tuple) else (value,)
+            lines.append(f"{name} {len(parts)} {' '.join(map(_value, parts))}")
+        known = identities, "\n".join(lines)
+        while len(_texts) >= policy.SEEN:
+            _texts.pop(next(iter(_texts)), None)
+        _texts[code] = known
+    texts.append(known[1])
+    for _, value in named:
+        _describe(value, seen, texts)
+
+
+def _named(function: Any, code: types.CodeType) -> list[tuple[str, Any]]:
+    """What a function names: what is outside, and what modules there have under the names that stand in the code."""
+    _, names = _described_code(code)
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    found: list[tuple[str, Any]] = []
     for name in names:
         value: Any = function.__globals__.get(name)
         if name in cells:
@@ -94,11 +133,11 @@ def _described(function: Any, seen: set[int]) -> Iterator[str]:
                 value = cells[name].cell_contents
             except ValueError:  # not assigned yet
                 value = None
-        for found in (value, *(vars(value).get(n) for n in names if isinstance(value, types.ModuleType))):
-            found = source_of(found) or underlying(found)
-            parts = found if isinstance(found, tuple) else (found,)
-            yield f"{name} {len(parts)} {' '.join(map(_value, parts))}"
-            yield from _described(found, seen)
+        found.append((name, source_of(value) or underlying(value)))
+        if isinstance(value, types.ModuleType):
+            members = [vars(value).get(n) for n in names]
+            found += [(name, source_of(m) or underlying(m)) for m in members]
+    return found
 
 
 def _value(value: Any) -> str:

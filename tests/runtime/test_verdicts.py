@@ -92,6 +92,53 @@ def test_values_of_strings_are_told_apart(tried):
     assert len(tried) == 2
 
 
+OF_OBJECTS = """
+def helper(v):
+    return {helper}
+class Body:
+    def __init__(self, x):
+        self.x, self.factor = x, 2.0
+    def one(self, v):
+        return helper(v) * self.factor + {method}
+    def total(self):
+        total = 0.0
+        for v in self.x:
+            total = total + self.one(v)
+            print(end='')
+        return total
+"""
+
+
+def body_of(size=5, helper="v + 1", method="1"):
+    text = OF_OBJECTS.format(helper=helper, method=method)
+    linecache.cache["<objects>"] = (len(text), None, text.splitlines(True), "<objects>")
+    scope = {"__name__": "objects"}
+    exec(compile(text, "<objects>", "exec"), scope)
+    return scope["Body"](np.ones(size))
+
+
+def test_methods_are_not_tried_again_where_classes_have_other_versions(tried):
+    for _ in range(3):
+        body = body_of()
+        assert refused(type(body).total, body)
+    assert len(tried) == 1
+
+
+@pytest.mark.parametrize("change", [{"size": (2, 3)}, {"helper": "v + 2"}, {"method": "2"}])
+def test_methods_are_tried_with_other_code_and_other_objects(tried, change):
+    for body in (body_of(), body_of(**change), body_of(**change)):
+        refused(type(body).total, body)
+    assert len(tried) == 2
+
+
+def test_what_is_refused_at_the_same_line_is_tried_more_rarely(tried):
+    engine = LoopEngine(scope_of()["f"])
+    kinds = [np.dtype(t).type for t in "bBhHiIlLefd"]
+    for kind in kinds:
+        engine.call((np.ones(5, kind),))
+    assert 2 <= len(tried) <= 5
+
+
 def test_what_follows_from_other_values_is_no_verdict(tried):
     for _ in range(2):
         refused(scope_of(body="how(v); print(end='')")["f"], np.ones(5), abs)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,15 @@ def _tree(value: Any, leaves: list[Any], versions: list[int], depth: int) -> Tre
             return kind, what, tuple([_tree(v, leaves, versions, depth + 1) for v in parts])
     leaves.append(value)
     return None
+
+
+def classes_within(trees: Iterable[Tree]) -> Iterator[type]:
+    """The classes of the objects that hold others."""
+    for tree in trees:
+        if tree is not None:
+            if tree[0] is NAMED or tree[0] is OBJECT:
+                yield tree[1][0] if isinstance(tree[1], tuple) else tree[1]
+            yield from classes_within(tree[2])
 
 
 def is_leaf(value: Any) -> bool:
