@@ -97,8 +97,9 @@ class Aliases:
         for cell, content in self._lent.items():
             if cell.content is not content:
                 raise Untraceable("writes into an array whose memory others use, too")
-        for array in returned if self._handed_out else ():
-            if isinstance(array, np.ndarray) and any(np.may_share_memory(array, a) for a in self._handed_out):
+        arrays = [a for a in returned if isinstance(a, np.ndarray) and not is_tracer(a)]  # as which tracers pass
+        for array in arrays if self._handed_out else ():
+            if any(np.may_share_memory(array, a) for a in self._handed_out):
                 raise Untraceable("returns an array that is made of a value")
         for symbol in returned if self._broadcast else ():
             if is_tracer(symbol) and any((symbol._cell, r) in self._broadcast for r in _seen_through(symbol)):
