@@ -131,10 +131,15 @@ def _setter_or_maker(setter: Callable[[Any, Any], None], default: Field) -> Call
 def _equality(names: tuple[str, ...]) -> tuple[Callable[..., Any], Callable[..., int]]:
     if len(names) > 1:
         values: Callable[[Any], Any] = attrgetter(*names)
+    elif names:
+        only = attrgetter(*names)
+
+        def values(self: Any) -> tuple:
+            return (only(self),)  # tuples compare identities first
     else:
 
         def values(self: Any) -> tuple:
-            return tuple(getattr(self, name) for name in names)
+            return ()
 
     def equal(self: Any, other: Any) -> Any:
         return values(self) == values(other) if type(other) is type(self) else NotImplemented
