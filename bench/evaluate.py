@@ -61,7 +61,7 @@ def best(runs: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
     seconds = [float("inf")] * len(runs)
     calls = []
     for run in runs:
-        for _ in range(30 if want.nbytes < 1e6 else 2):  # what is compiled after some calls is
+        for _ in range(40 if want.nbytes < 1e6 else 2):  # what is compiled after some calls is
             run()
         start = perf_counter()
         run()

@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jitrt
+from jitrt import policy
 
 from .peers import _module
 
 _ROUNDS = 25
 _CALLS = 2000
+_FIRST = policy.SMALL_CALLS + 8  # calls in front of these, of which the first ones run plain
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def measure(runs: list[Callable[[], Any]]) -> list[float]:
 
 
 def peers(case: Case) -> dict[str, Callable[..., Any]]:
-    """The function as each peer runs it, called once."""
+    """The function as each peer runs it, called until it is compiled."""
     found: dict[str, Callable[..., Any]] = {"NumPy": case.function, "jitrt": jitrt.jit(case.function)}
     numba, jax = _module("numba"), _module("jax")
     if case.peers and numba is not None:
@@ -161,7 +163,7 @@ def peers(case: Case) -> dict[str, Callable[..., Any]]:
         found["JAX"] = jax.jit(case.function)
     for name in list(found):
         try:
-            for _ in range(3):
+            for _ in range(_FIRST):
                 found[name](*case.args, **case.kwargs)
         except Exception:
             del found[name]
@@ -201,7 +203,7 @@ def _run(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> C
 
 def _in_turn(one: Callable[[], Any], other: Callable[[], Any]) -> Callable[[], Any]:
     """Call one, then the other, and so on; both are compiled now."""
-    for _ in range(3):
+    for _ in range(_FIRST):
         one(), other()
     calls = itertools.cycle((one, other))
     return lambda: next(calls)()
