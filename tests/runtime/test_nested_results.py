@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt import policy
 
 Pair = collections.namedtuple("Pair", "low high")
 
@@ -165,7 +166,7 @@ def test_dicts_of_floats_need_no_python(monkeypatch):
     fast = jitrt.jit(metrics)
     for n in (10, 1000, 10_000):
         values, guesses = np.random.default_rng(n).normal(size=(2, n))
-        for _ in range(5):  # the first ones run plain
+        for _ in range(policy.SMALL_CALLS + 3):  # the first ones run plain
             same(fast(values, guesses), metrics(values, guesses), values)
         assert fast.plain_reason == "" and not fast.explain(values, guesses).looked_at
 
