@@ -23,7 +23,7 @@ from ..context import offer_loops
 from ..forms import Form, check
 from ..python.userline import is_ours, user_line
 from ..storage import base_of
-from .assignment import assign, assign_item, list_node, mutate
+from .assignment import assign, assign_item, list_for, mutate
 from .numbers import part
 from .operators import Operators, type_name
 from .order import letter
@@ -468,8 +468,10 @@ class Flat:
         if not self._array._is_array():  # they are those of a copy
             return
         elements = self._elements()
+        if type(index) is int and (isinstance(value, (list, tuple)) or np.ndim(value)):
+            raise Untraceable("assigns an array to one element", user_line())
         if isinstance(value, (list, tuple)):
-            value = self._array._new(list_node(self._array._trace, value))
+            value = self._array._new(list_for(value, self._array))
         if np.ndim(value):  # its elements are repeated, or cut off
             places = np.resize(np.arange(np.size(value)), np.arange(len(self))[index].shape)
             value = value.reshape(-1)[places]

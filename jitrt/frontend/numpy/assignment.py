@@ -93,9 +93,12 @@ def _value_node(value: Any, target: Tracer) -> Node:
         if (isinstance(value, float) and target.dtype.kind in "fc") or is_too_large:
             return target._trace.lift(np.asarray(value).astype(complex if np.iscomplexobj(value) else float).item())
         return b.constant(element[()])
-    if isinstance(value, (list, tuple)):
-        return list_node(target._trace, _fitting(value, target) if target.dtype.kind in "iu" else value)
-    return target._trace.lift(value)
+    return list_for(value, target) if isinstance(value, (list, tuple)) else target._trace.lift(value)
+
+
+def list_for(value: Any, target: Tracer) -> Node:
+    """The array that NumPy makes of a list which it assigns to elements of `target`."""
+    return list_node(target._trace, _fitting(value, target) if target.dtype.kind in "iu" else value)
 
 
 def _fitting(value: Any, target: Tracer) -> Any:
@@ -270,9 +273,13 @@ def _copied(src: Any, dst: Tracer, casting: Any) -> Node:
         if dst.dtype.kind != "c" and np.iscomplexobj(src):
             raise Untraceable("copies complex numbers to real ones", user_line())
         probe = np.empty(np.shape(src), dst.dtype)
-        with np.errstate(all="ignore"), converting_for(dst.shape):
-            np.copyto(probe, src, casting=casting)
-        return _value_node(src, dst) if dst.dtype.kind in "fc" else b.constant(probe[()])
+        is_kept = dst.dtype.kind not in "fc"  # what others warn of is for each call to tell
+        try:
+            with np.errstate(all="raise" if is_kept else "ignore"), converting_for(dst.shape):
+                np.copyto(probe, src, casting=casting)
+        except FloatingPointError:
+            raise Untraceable("copies a number that may not fit into an integer", user_line()) from None
+        return b.constant(probe[()]) if is_kept else _value_node(src, dst)
     node = _value_node(src, dst)
     source: Any = node.dtype
     if node.type.weak:  # fits wherever it decides nothing (NEP 50)

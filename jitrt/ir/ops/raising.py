@@ -30,6 +30,7 @@ from .ufuncs import CAST, COMPUTED, WHERE, elementwise_op, resolved
 
 FORCE = row(Op("force", Kind.CHECK, numpy=lambda x: np.zeros((), np.int8)))
 LEFT_OUT = row(Op("left_out", Kind.CHECK, numpy=lambda flags: np.zeros((), np.int8)))
+_NONE: frozenset[str] = frozenset()
 _ALL = frozenset({"divide", "over", "under", "invalid"})
 
 
@@ -73,8 +74,8 @@ def _exceptions(
     And, where Python numbers become smaller floats, what these are.
     """
     operands = tuple([np.dtype(key) for key in keys])
-    if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, result)):
-        return _ALL, _ALL, None
+    if op.kind is Kind.HOST and not is_python(op):  # of integers, too: it may have floats that are no operands
+        return (_NONE, _NONE, None) if op is RESULT else (_ALL, _ALL, None)
     if op.ufunc is not None:  # its loop may be one of floats, also for integers
         if op.kind is Kind.ELEMENTWISE:
             operands = resolved(op.ufunc, keys)[:-1]
