@@ -196,3 +196,87 @@ def test_an_array_is_assigned_to_one_element(value):
             except (TypeError, ValueError) as error:
                 found.append((type(error), str(error)))
         assert found[0] == found[1]
+
+
+def summed_attribute(held, values):
+    for v in values:
+        held.t += v
+    return held
+
+
+def summed_item(held, values):
+    for v in values:
+        held["t"] += v
+    return held
+
+
+def summed_and_listed(held, values):
+    for v in values:
+        held["t"] += v
+    return [held["t"], {"held": held}]
+
+
+def summed_inside(held, values):
+    for v in values:
+        held["of"]["t"] += v
+    return held["of"], values
+
+
+def summed_in_object(held, values):
+    for v in values:
+        held.best["t"] += v
+    return {"best": held.best, "t": held.t}
+
+
+def stored_by_places(held, values):
+    held["t"] += 1
+    values[np.array([1, 0])] = 0.25
+    return values, held
+
+
+def copied(held, values):
+    for v in values:
+        held["t"] += v
+    return dict(held), held.copy(), {**held}
+
+
+def stored_and_returned(held, values):
+    own = {"t": 1.0}
+    for v in values:
+        own["t"] += v
+    held["of"] = own
+    return own
+
+
+def identities(value, numbers):
+    """A value with a number for everything that holds others: the same one for the same object."""
+    if not isinstance(value, (dict, list, tuple, Body, Record)):
+        return repr(value)
+    if id(value) in numbers:
+        return numbers[id(value)]
+    number = numbers[id(value)] = len(numbers)
+    parts = value if isinstance(value, (list, tuple)) else (value if isinstance(value, dict) else vars(value)).items()
+    return number, type(value), [identities(part, numbers) for part in parts]
+
+
+@pytest.mark.parametrize(
+    "function, make",
+    [
+        (summed_attribute, lambda: Body(1.0, 0.5)),
+        (summed_attribute, lambda: Record(1.0, 0.5)),
+        (summed_item, lambda: {"t": 0.5}),
+        (summed_and_listed, lambda: {"t": 0.5}),
+        (summed_inside, lambda: {"of": {"t": 0.5}}),
+        (summed_in_object, lambda: Record(1.0, 0.5, best={"t": 2.0})),
+        (stored_by_places, lambda: {"t": 0.5, "of": None}),
+        (copied, lambda: {"t": 0.5}),
+        (stored_and_returned, lambda: {"of": {"t": 0.5}}),
+    ],
+)
+def test_what_is_returned_is_the_argument(function, make):
+    """And no other object with the same parts."""
+    outcomes = []
+    for f in (function, jitrt.jit(function)):
+        held = make()
+        outcomes.append([identities([held, f(held, X.copy())], {}) for _ in range(4)])
+    assert outcomes[0] == outcomes[1]

@@ -143,7 +143,7 @@ class Stored:
 def stores_of(r: Recorder, results: list[tuple[str, Type]], made: dict[str, Any]) -> Iterator[Stored]:
     """Record where the caller finds what has been assigned to parts of arguments."""
     for holder in r.holders:
-        if not isinstance(holder.place[0], int):
+        if not holder.is_given:
             continue
         for name, cell in holder.cells.items():
             results.append((cell.is_set, BOOL))
@@ -173,7 +173,7 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
         make: type = next(t for t in (list, dict, tuple) if isinstance(value, t))
         keys = tuple(value) if make is dict else ()
         return Several(make, tuple(result_of(r, v, results, made) for v in parts_of(value)), keys)
-    if isinstance(value, Composite) and value.kind is dict and value.cells:
+    if isinstance(value, Composite) and value.kind is dict and value.cells and not value.is_given:
         return result_of(r, {name: read(r, value, name) for name in value.parts}, results, made)
     if is_container(value):
         option, held = result_parts(r, value)

@@ -201,6 +201,11 @@ class Composite:
     depth: int = -1
     of: tuple[Any, Poly] | None = None
 
+    @property
+    def is_given(self) -> bool:
+        """Whether it is an argument, or a part of one: those have the number of the argument first in their place."""
+        return isinstance(self.place, tuple) and isinstance(self.place[0], int)
+
     def part(self, name: Any) -> Any:
         """The part of that name.
 
