@@ -251,7 +251,7 @@ def materialise(r: Recorder, array: Array, always: bool = False) -> Array:
         return replaced(made, order=array.order)
     made = fresh(r, array.dtype, array.shape)
     nest(r, array.shape, lambda indices: store(r, made, indices, array.element(indices)))
-    return replaced(made, c_order=array.c_order)
+    return replaced(made, c_order=array.c_order, is_part=array.is_part)
 
 
 def assign(r: Recorder, target: Array, value: Any) -> None:
@@ -481,9 +481,8 @@ def with_axes(r: Recorder, array: Array, axes: Sequence[int]) -> Array:
             strides[k] = stride
         v = array.view
         return in_memory(r, View(v.base, v.offset, tuple(strides), v.origins), array.dtype, tuple(shape), array.c_order)
-    return Array(
-        array.dtype, tuple(shape), lambda i: array.element(tuple(i[k] for k in kept)), array.reads, None, array.c_order
-    )
+    made = Array(array.dtype, tuple(shape), lambda i: array.element(tuple(i[k] for k in kept)), array.reads)
+    return replaced(made, c_order=array.c_order, is_part=array.is_part)
 
 
 def transpose(r: Recorder, array: Array, order: Sequence[int]) -> Array:

@@ -140,7 +140,7 @@ def kind_of(value: Any) -> Kind:
         contiguous = view.strides == contiguous_strides(value.shape, value.dtype)
         base = view.base if not view.offset.terms else None
         known = value.shape, contiguous, base, view.is_given
-        return Held(value.dtype, value.ndim, view.origins, value.c_order, *known)
+        return Held(value.dtype, value.ndim, view.origins, value.c_order and not value.is_part, *known)
     if isinstance(value, Composite) and value.is_value:
         return Parts(value.kind, tuple(map(kind_of, value.parts.values())), tuple(value.parts), value.places)
     if isinstance(value, Referenced):

@@ -23,7 +23,7 @@ def kind_of_element(value: Any) -> Kind:
     if isinstance(value, Composite) and value.is_value:
         return kind_of(value).of(map(kind_of_element, value.parts.values()))  # type: ignore[union-attr]
     if isinstance(value, Array):
-        if not value.c_order or value.column_of is not None:
+        if not value.c_order or value.column_of is not None or value.is_part:
             raise NotStaged("a list of arrays whose memory order is not known")
         return Held(value.dtype, value.ndim, frozenset(), True, None, True, None)
     if isinstance(value, RunTime) and not isinstance(value, (Chosen, Referenced)):

@@ -256,6 +256,8 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
             return ColumnOf(_array_result(r, rows, results, made), *place)
         at = results.index((known, POINTER))
         return ColumnOf(Made(known, tuple(name for name, _ in results[at + 1 : at + 3]), rows.dtype), *place)
+    if value.is_part:
+        raise NotStaged("a result that is a view of what is computed")
     if not value.c_order and value.cut is None:
         raise NotStaged("a result whose memory order is not known")
     if view.strides != a.contiguous_strides(value.shape, value.dtype):

@@ -242,7 +242,18 @@ def view_of(r: Recorder, array: Array, axes: Sequence[Axis]) -> Array:
                 at[axis.source] = axis.start + here * axis.step
         return array.element(tuple(at[k] for k in range(array.ndim)))
 
-    return Array(array.dtype, shape, element, array.reads, None, c_order)
+    is_part = array.is_part or not _is_one_piece(array, axes)
+    return Array(array.dtype, shape, element, array.reads, None, c_order, is_part=is_part)
+
+
+def _is_one_piece(array: Array, axes: Sequence[Axis]) -> bool:
+    """Whether what `axes` say of an array in C order lies there without gaps, in the same order."""
+    own = [axis for axis in axes if axis.source >= 0]
+    while own and own[-1].kept and own[-1].extent == array.shape[own[-1].source] and own[-1].step == 1:
+        own.pop()
+    if own and own[-1].step == 1:
+        own.pop()
+    return all(axis.extent == ONE for axis in own)
 
 
 def as_indices(r: Recorder, item: Any) -> Array:

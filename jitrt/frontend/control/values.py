@@ -464,6 +464,9 @@ class Array:
         The new array of which it is a column, which one, and of how many.
     cut : tuple of (Array, tuple of `subscripts.Axis`), optional
         The array of which it is a view, and what the subscript does.
+    is_part : bool
+        Whether NumPy would have it in the memory of an array that is not computed here as a whole, with strides of
+        that. It cannot be a result.
     """
 
     dtype: np.dtype
@@ -476,6 +479,7 @@ class Array:
     order: tuple[int, ...] = ()
     column_of: tuple[Array, int, int] | None = None
     cut: tuple[Array, tuple[Any, ...]] | None = None
+    is_part: bool = False
 
     @property
     def ndim(self) -> int:
