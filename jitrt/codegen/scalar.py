@@ -345,17 +345,18 @@ def _rounded_to_odd(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
 def _float_to_int(builder: ir.IRBuilder, value: ir.Value, target: np.dtype) -> ir.Value:
     """Through the next signed type that a conversion instruction has, so that small targets wrap as in C.
 
-    Unsigned numbers of 64 bits from 2**63 on are converted 2**63 lower, as compilers do where no instruction exists.
+    The upper half of unsigned numbers of 32 and 64 bits is converted that much lower, as compilers do where no
+    instruction exists: what does not fit is then told by the processor, and NumPy's loops decide on it.
     """
     wanted = value_type(target)
-    if target.kind == "u" and target.itemsize == 8:
-        middle = ir.Constant(value.type, 2.0**63)
-        upper = _truncate(builder, builder.fsub(value, middle), 64)
-        upper = builder.xor(upper, ir.Constant(upper.type, 1 << 63))
-        return builder.select(builder.fcmp_ordered(">=", value, middle), upper, _truncate(builder, value, 64))
-    width = 32 if target.itemsize < 4 or (target.kind == "i" and target.itemsize == 4) else 64
-    converted = _truncate(builder, value, width)
-    return converted if width == wanted.width else builder.trunc(converted, wanted)
+    if target.kind == "u" and target.itemsize >= 4:
+        middle = ir.Constant(value.type, 2.0 ** (wanted.width - 1))
+        is_upper = builder.fcmp_ordered(">=", value, middle)
+        lowered = builder.select(is_upper, builder.fsub(value, middle), value)
+        top = builder.select(is_upper, ir.Constant(wanted, 1 << (wanted.width - 1)), ir.Constant(wanted, 0))
+        return builder.xor(_truncate(builder, lowered, wanted.width), top)
+    converted = _truncate(builder, value, 64 if target.itemsize == 8 else 32)
+    return converted if target.itemsize >= 4 else builder.trunc(converted, wanted)
 
 
 def _truncate(builder: ir.IRBuilder, value: ir.Value, width: int) -> ir.Value:

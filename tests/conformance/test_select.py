@@ -35,3 +35,24 @@ def test_of_other_operands(call):
         call(x, i)
     with pytest.raises(plain.type):
         jitrt.jit(call)(x, i)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i1", "u4", "u8", "f4"])
+@pytest.mark.parametrize("number", [1, -1, 300, 1.5, 1e300, 2j])
+def test_numbers_among_the_choices(number, dtype):
+    """They decide nothing about the dtype, but are copied as arrays of NumPy's: not to unsigned ones."""
+    values = np.arange(3).astype(dtype)
+    for call in (
+        lambda v: np.select([v > 1, v < 1], [number, v]),
+        lambda v: np.select([v > 1, v < 1], [v, number], v),
+        lambda v: np.select([v > 1], [v], number),
+    ):
+        compiled, outcomes = jitrt.jit(call), []
+        for function in (call, compiled, compiled):
+            try:
+                with np.errstate(all="ignore"):
+                    result = function(values)
+                outcomes.append((result.dtype, result.tolist()))
+            except (TypeError, OverflowError) as error:
+                outcomes.append((type(error), str(error)))
+        assert outcomes[1:] == [outcomes[0]] * 2

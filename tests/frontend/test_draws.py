@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from texts import function_of
 
 import jitrt
 
@@ -244,3 +245,15 @@ def test_a_profile_draws_from_copies():
     rng = generator()
     profile = jitrt.jit(several).profile(rng, x)
     assert profile.steps and rng.bit_generator.state == generator().bit_generator.state
+
+
+@pytest.mark.parametrize(
+    "draw", ["permuted(x, axis=0)", "permutation(x)", "choice(x, 3)", "uniform(x, 9)", "normal(x)"]
+)
+@pytest.mark.parametrize("dtype", [">i4", ">f8", "<i4"])
+def test_byte_orders_of_what_is_drawn_from(draw, dtype):
+    f = function_of(f"def f(x, g):\n    return g.{draw}\n")
+    compiled = jitrt.jit(f)
+    for _ in range(3):
+        want, got = (h(np.arange(6).astype(dtype), np.random.default_rng(3)) for h in (f, compiled))
+        assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())

@@ -628,3 +628,29 @@ def test_masks_take_what_numpy_converts(mask, value):
     compiled = jitrt.jit(fast)
     for _ in range(3):
         assert repr(outcome(compiled)) == repr(outcome(fast))
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.float64])
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1, 2**64, 2**70, -(2**63) - 1])
+def test_large_integers_fill_arrays(number, dtype):
+    def filled(n):
+        total = 0
+        for k in range(n):
+            total = total + np.full(n, number, dtype)[k]
+        return total
+
+    def alike(n):
+        total = 0
+        for k in range(n):
+            total = total + np.full_like(np.zeros(n, dtype), number)[k]
+        return total
+
+    for function in (filled, alike):
+        compiled, outcomes = jitrt.jit(function), []
+        for f in (function, compiled, compiled, compiled):
+            try:
+                made = f(3)
+                outcomes.append((type(made), made))
+            except OverflowError as error:
+                outcomes.append(str(error))
+        assert outcomes[1:] == [outcomes[0]] * 3

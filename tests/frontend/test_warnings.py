@@ -340,3 +340,35 @@ def test_what_python_has_said_of_the_source_is_not_said_again(name, tmp_path):
         warnings.warn("told", stacklevel=1)
     assert [str(w.message) for w in caught] == ["told"]
     assert warnings.filters == before
+
+
+WARN_AND_REFUSE = {
+    "axes that repeat": (lambda x, g: x[::-1].mean((0, 0)), np.zeros((0, 3))),
+    "axes of nanstd that repeat": (lambda x, g: np.nanstd(x, axis=(0, 0)), np.zeros((0, 3))),
+    "no dtype": (lambda x, g: np.std(x, dtype="x"), np.ones((0, 3))),
+    "where without out": (lambda x, g: np.invert(x, where=x > 1), np.ones(3)),
+    "parts of nanvar": (lambda x, g: np.nanvar(x, dtype=complex), np.ones((1, 3))),
+    "parts of nanstd": (lambda x, g: np.nanstd(x, dtype="c8"), np.ones((1, 3))),
+    "limits of integers": (lambda x, g: g.integers(x, 9), np.ones(3) * 1j),
+    "means": (lambda x, g: g.normal(x), np.ones(3) * 1j),
+}
+
+
+@pytest.mark.parametrize("name", WARN_AND_REFUSE)
+def test_warnings_before_an_exception(name):
+    """What is asked to say what NumPy says, or which types it gives, warns of nothing by itself."""
+    function, x = WARN_AND_REFUSE[name]
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        said = []
+        for f in (function, compiled):
+            g = np.random.default_rng(3)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    made = repr(f(x, g))
+                except (TypeError, ValueError) as error:
+                    made = repr(error)
+            told = [w for w in caught if w.category is not jitrt.JitrtPerformanceWarning]
+            said.append((made, [(w.category, str(w.message), w.filename, w.lineno) for w in told]))
+        assert said[1] == said[0]

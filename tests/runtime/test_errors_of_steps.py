@@ -3,6 +3,7 @@
 Arrays of integers raise them, too: in divisions, and where floats become integers that are no operands of the step.
 """
 
+import itertools
 import warnings
 
 import numpy as np
@@ -86,3 +87,57 @@ def test_errors_and_lines_are_numpys(name, how, dtype):
     compiled = jitrt.jit(function)
     for _ in range(3):
         assert said(compiled, dtype, how) == said(function, dtype, how)
+
+
+def as_type(x, y):
+    return (x + 0).astype(y.dtype)
+
+
+def assigned(x, y):
+    y[...] = x * 1
+    return y
+
+
+def row_by_row(x, y):
+    for k in range(len(x)):
+        y[k] = x[k] * 1
+    return y
+
+
+@pytest.mark.parametrize("target", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("source", ["f4", "f8"])
+@pytest.mark.parametrize("function", [as_type, assigned, row_by_row])
+def test_casts_of_what_does_not_fit(function, source, target):
+    """NumPy's loops give some numbers for them, and tell of them in the part that is computed by vectors."""
+    compiled = jitrt.jit(function)
+    values = (
+        1.0,
+        200,
+        -1,
+        -200,
+        4e4,
+        3e9,
+        2.0**32 - 512,
+        5e9,
+        -3e9,
+        1e12,
+        1e18,
+        2.0**63,
+        1e19,
+        -1e19,
+        2e19,
+        np.inf,
+        np.nan,
+    )
+    for value, shape in itertools.product(values, [(1, 1), (2, 3), (3, 17)]):
+        with np.errstate(all="ignore"):
+            x = np.full(shape, value, source)
+        outcomes = []
+        for f in (function, compiled):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                made = f(x, np.zeros(shape, target))
+            outcomes.append(
+                (made.tolist(), [(str(w.message), w.lineno) for w in caught if w.category is RuntimeWarning])
+            )
+        assert outcomes[0] == outcomes[1], value

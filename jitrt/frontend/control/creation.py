@@ -50,18 +50,22 @@ for _name, _value in (("empty", None), ("zeros", 0), ("ones", 1)):
     FUNCTIONS[getattr(np, _name + "_like")] = _like(_value)
 
 
+def _check_filling(value: Any) -> None:
+    """Raise `NotStaged` for what fills no array here: some integers beyond int64 have no truth value for NumPy."""
+    if not is_number(value) or (type(value) is int and not -(1 << 63) <= value < 1 << 63):
+        raise NotStaged("an array filled with this")
+
+
 @function(np.full)
 def _full(r: Recorder, shape: Any, fill_value: Any, dtype: Any = None) -> Array:
-    if not is_number(fill_value):
-        raise NotStaged("an array filled with this")
+    _check_filling(fill_value)
     made = dtype_of(fill_value) if dtype is None else known_dtype(dtype)
     return a.filled(r, made, shape_of(r, shape), fill_value)
 
 
 @function(np.full_like)
 def _full_like(r: Recorder, like: Any, fill_value: Any, dtype: Any = None) -> Array:
-    if not is_number(fill_value):
-        raise NotStaged("an array filled with this")
+    _check_filling(fill_value)
     made = _like(None)(r, like, dtype)
     a.assign(r, made, fill_value)
     return made

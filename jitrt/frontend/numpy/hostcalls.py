@@ -277,6 +277,8 @@ class HostCalls:
             Of the call.
         """
         trace = self._trace
+        if trace.has_forms:
+            check(form_in((args, kwargs)), name)
         self.draws += 1
         trace.effects.phase()
         if trace.loops.first_values or self.draws > MOST_DRAWS or kwargs.get("out") is not None:
@@ -290,7 +292,7 @@ class HostCalls:
         node = call_node(trace, call, name, (tokens, args, kwargs), {}, is_effect=True)
         shapes, types = None, node["call"].arguments([n.type for n in node.args])[0][1:]
         self._want_extents(types, lambda *a, **k: drawn(shadow, a, k), args, kwargs)
-        with np.errstate(all="ignore"), tracing(None):
+        with np.errstate(all="ignore"), tracing(None), watched(trace, name):
             if trace.is_general:
                 shapes = iter(drawn(shadow, *types))
                 _, given, named = self._small(node)[0]

@@ -17,6 +17,7 @@ from ...ir.strided import depends
 from ...values.kinds import mapped
 from .aliases import arrays_of
 from .operands import phantoms
+from .silence import ended_by_warnings
 
 _OURS = str(Path(__file__).parents[2])
 _SHAPES = unwrap(np.broadcast_shapes).__code__.co_filename  # whom rows ask for shapes
@@ -25,7 +26,13 @@ _REFUSALS = (ValueError, TypeError, IndexError)
 
 
 def in_numpys_words(error: Exception, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Exception:
-    """What NumPy raises for arrays of these shapes where a row has raised `error`; else `error` itself."""
+    """What NumPy raises for arrays of these shapes where a row has raised `error`; else `error` itself.
+
+    Raises
+    ------
+    Warns
+        If it warns before: the plain function does both.
+    """
     given = (*args, *kwargs.values())
     if not _is_of_row(error) or any(callable(v) and not isinstance(v, type) for v in given):
         return error
@@ -34,7 +41,7 @@ def in_numpys_words(error: Exception, function: Callable[..., Any], args: tuple,
     out = {"out": mapped(kwargs["out"], _like)} if "out" in kwargs else {}
     args, kwargs = phantoms(args), phantoms(kwargs) | out
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), ended_by_warnings(str(function)):
             function(*args, **kwargs)
     except _REFUSALS as raised:
         is_alike = any(isinstance(raised, t) and isinstance(error, t) for t in _REFUSALS)

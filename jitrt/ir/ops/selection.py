@@ -78,6 +78,9 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Node:
     dtype = canonical(np.result_type(*plain, *arrays))
     if dtype.kind not in "biufc":
         raise NotCovered(f"select of {dtype}")
+    own = [c.dtype if isinstance(c, Node) else np.asarray(c).dtype for c in choices[:-1]]
+    if not all(np.can_cast(t, dtype, "same_kind") for t in own):
+        raise NotCovered("select of numbers that are no weak ones where they are copied")
     values = [b.cast(array_node(c), dtype) for c in choices]
     result = values[-1]
     for condition, value in zip(nodes[::-1], values[-2::-1]):
