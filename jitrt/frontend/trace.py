@@ -31,7 +31,7 @@ from .graphbreaks import check_wait
 from .numpy.creation import renew_all
 from .numpy.draws import of_argument
 from .numpy.scopes import Scope
-from .numpy.silence import errors_end_trace
+from .numpy.silence import errors_end_trace, let_warnings_end_traces
 from .numpy.tracer import Tracer
 from .python.captures import Capture, Captures
 from .python.clones import Clones
@@ -211,6 +211,7 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
             object.__setattr__(value, "__class__", stand_in)  # also where it is frozen
     conditions = Conditions(state)
     state.loops.decide = conditions.decide
+    let_warnings_end_traces()
     watch_control(True)
     try:
         with tracing(state), users_code(), errors_end_trace():

@@ -121,8 +121,9 @@ class Comparison:
 
     def of(self, got: Any, want: Any) -> str:
         """In what they differ; empty if in nothing."""
-        found = self._parts(got, want, "")
-        return found or self._sharing()
+        with warnings.catch_warnings():  # of arrays that NumPy made by broadcasting it is told who looks at their flags
+            warnings.simplefilter("ignore")
+            return self._parts(got, want, "") or self._sharing()
 
     def _sharing(self) -> str:
         for k, (x, y) in enumerate(self.arrays):

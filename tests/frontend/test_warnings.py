@@ -1,6 +1,7 @@
 """Warnings of NumPy come once in each call, and in the same calls: of its Python code, of casts, of conversions."""
 
 import contextlib
+import threading
 import warnings
 
 import numpy as np
@@ -372,3 +373,69 @@ def test_warnings_before_an_exception(name):
             told = [w for w in caught if w.category is not jitrt.JitrtPerformanceWarning]
             said.append((made, [(w.category, str(w.message), w.filename, w.lineno) for w in told]))
         assert said[1] == said[0]
+
+
+C, CS = np.complex128(1 + 2j), np.array([1 + 2j, 3])
+OF_CONSTANTS = {
+    "float": lambda x: x * float(C),
+    "int": lambda x: x + int(C),
+    "float64": lambda x: x * np.float64(C),
+    "float32": lambda x: x * np.float32(C),
+    "int64": lambda x: x * np.int64(C),
+    "astype": lambda x: x * C.astype("f8"),
+    "an array": lambda x: x + np.array(C, float),
+    "a list": lambda x: x + np.array([C], float),
+    "asarray": lambda x: x[:2] + np.asarray(CS, float),
+    "full": lambda x: x + np.full(5, C, float),
+    "an element": lambda x: x.__setitem__(0, C),
+    "elements": lambda x: x.__setitem__(slice(0, 2), CS),
+    "a mean": lambda x: x + np.mean(np.array([])),
+    "a sum": lambda x: x + np.sum(CS, dtype=float),
+    "in a helper": lambda x: OF_CONSTANTS["float64"](x) + OF_CONSTANTS["astype"](x),
+}
+
+
+@pytest.mark.parametrize("name", OF_CONSTANTS)
+def test_warnings_of_constants(name):
+    """They come in each call, as those of arguments do."""
+    function = OF_CONSTANTS[name]
+    compiled = jitrt.jit(function)
+    for _ in range(4):
+        said = []
+        for f in (function, compiled):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                f(np.ones(5))
+            told = [w for w in caught if w.category is not jitrt.JitrtPerformanceWarning]
+            said.append([(w.category, str(w.message), w.filename, w.lineno) for w in told])
+        assert said[1] == said[0] != []
+
+
+def test_silenced_warnings_of_constants():
+    def f(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return x * np.float64(C) - 1
+
+    compiled = jitrt.jit(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(4):
+            np.testing.assert_array_equal(compiled(np.ones(5)), 0.0)
+    assert compiled.cache_info().plain == 0
+
+
+def test_other_threads_warn_during_a_trace():
+    def warn():
+        warnings.warn("of another thread", UserWarning, stacklevel=1)
+
+    def f(x):
+        thread = threading.Thread(target=warn)
+        thread.start()
+        thread.join()
+        return x * 2
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        np.testing.assert_array_equal(jitrt.jit(f)(np.ones(5)), 2.0)
+    assert "of another thread" in [str(w.message) for w in caught]

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy._core import _methods
 
-from ...errors import Untraceable
+from ...base.once import once
+from ...errors import JitrtPerformanceWarning, Untraceable
 from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.assumptions import guarded
 from ...ir.ops.folds import REDUCE_OR, reduce
 from ...ir.ops.ufuncs import CAST
+from ..context import current
 from ..python.userline import user_line
 
 if TYPE_CHECKING:
@@ -81,6 +83,22 @@ def errors_end_trace() -> np.errstate:
 
 def _end_trace(kind: str, _: int) -> None:
     raise Warns(f"NumPy reports {kind}", user_line())
+
+
+@once
+def let_warnings_end_traces() -> None:
+    """Let what is told of while a function is traced end the trace: ``np.float64(1j)`` would warn in this call alone.
+
+    Code in C asks for this function of `warnings`, and in other threads, and outside of traces, gets what it was.
+    """
+    show = warnings._showwarnmsg  # type: ignore[attr-defined]
+
+    def show_or_end(message: Any) -> None:
+        if current() is not None and not issubclass(message.category, JitrtPerformanceWarning):
+            raise Warns(f"warns: {message.message}", user_line())
+        show(message)
+
+    warnings._showwarnmsg = show_or_end  # type: ignore[attr-defined]
 
 
 def watched(trace: Trace, name: str) -> contextlib.AbstractContextManager[None]:
