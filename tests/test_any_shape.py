@@ -126,7 +126,20 @@ def horner(x, y):
     return 1 + x * (0.5 + x * (0.25 + x * y[0, 0]))
 
 
-@pytest.mark.parametrize("function", [row_norms, blended, horner])
+def filled_by_rows(x, y):
+    rows = np.empty((2, *x.shape))
+    rows[0] = x * 2
+    rows[1, :] = np.sin(x)
+    columns = np.zeros((x.shape[1], 3))
+    columns[:, 0] = x[0]
+    columns[:, 1:] = y[1, :, None] + 1
+    every_other = np.zeros((4, x.shape[1]))
+    every_other[::2] = y[0]
+    every_other[1::2] = x[1] * 3
+    return rows[0] - rows[1] + columns.sum(axis=1) + every_other[3]
+
+
+@pytest.mark.parametrize("function", [row_norms, blended, horner, filled_by_rows])
 def test_native_code_serves_shapes_that_are_new(function):
     many = jitrt.jit(function)
     generator = np.random.default_rng(1)

@@ -22,6 +22,7 @@ from ..ir.ops.updates import (
     Region,
     are_disjoint,
     box,
+    box_index,
     box_size,
     box_view,
     complement,
@@ -132,13 +133,21 @@ def _is_in_memory(node: Node) -> bool:
 def _covers(type: ArrayType, regions: list[Region], boxes: list[Box | None]) -> bool:
     sizes = [math.prod(region_shape(r, type.shape)) for r in regions]
     parts = [r for r in regions if not any(name in ("real", "imag") for name, *_ in r)]
-    if len(parts) < len(regions) or sum(sizes) < type.size or type.size > _COVERAGE_ELEMENTS:
+    if len(parts) < len(regions) or sum(sizes) < type.size:
         return False
     if any(found is not None and box_size(found) == type.size for found in boxes):
         return True
-    marks = np.zeros(type.shape, np.bool_)
-    for region in regions:
+    found = [k for k in boxes if k is not None]
+    # Of axes that all boxes span, whatever their extents are, one element tells as much as all do.
+    spanned = [len(found) == len(boxes) and all(f[k] == (0, 1, n) for f in found) for k, n in enumerate(type.shape)]
+    shape = [1 if whole else n for whole, n in zip(spanned, type.shape)]
+    if math.prod(shape) > _COVERAGE_ELEMENTS:
+        return False
+    marks = np.zeros(shape, np.bool_)
+    for region in regions if len(found) < len(boxes) else ():
         write_region(marks, region, np.True_)
+    for index in map(box_index, found) if len(found) == len(boxes) else ():
+        marks[tuple(slice(None) if whole else slice(*item) for whole, item in zip(spanned, index))] = True
     return bool(marks.all())
 
 
