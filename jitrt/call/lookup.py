@@ -27,7 +27,7 @@ from ..values.frozen import frozen_argument
 from ..values.growing import Growing
 from ..values.keys import Foreign, leaf_key
 from ..values.kinds import TooMany, Tree, flatten_call
-from ..values.memory import nbytes, sharing
+from ..values.memory import nbytes
 from ..values.signature import Signature
 from .budget import TraceBudget
 from .options import Options
@@ -161,7 +161,7 @@ class Specialisations:
         elif is_call:
             self._in_use.add(id(found))
             self._budget.note_calls(found, 1)
-        if isinstance(found, Specialisation) and found.may_write:
+        if isinstance(found, Specialisation) and found.asks_what_is_shared:
             integers, rounding = found.integers(leaves), self._programs.rounding
             call = Call(self._function, self._name, leaves, structure, captures, integers=integers, rounding=rounding)
             return self._told_apart(found, key, replaced(call, answers=answers))
@@ -336,7 +336,7 @@ class Specialisations:
         """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""
         inputs = found.inputs(call.leaves)
         try:
-            shared = sharing(inputs, found.written(inputs))
+            shared = found.shared(inputs)
         except Untraceable as reason:
             _log.info("%s runs as plain NumPy: %s", self._name, reason)
             return Plain(str(reason))

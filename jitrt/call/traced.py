@@ -274,7 +274,7 @@ class TracedCalls:
             if not is_flat:
                 leaves.clear()
                 take_apart(args, kwargs, leaves, captures)
-            if found.is_changing or (found.may_write and found.shares(leaves)):
+            if found.is_changing or (found.asks_what_is_shared and found.shares(leaves)):
                 return self._call(args, kwargs)
             try:
                 return found.call(leaves, (args, kwargs, captures.containers()))

@@ -174,7 +174,8 @@ def specialised(call: Call, traced: Traced, programs: Programs) -> Specialisatio
         _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
     parts = part_count(call.structure)
     only_native = bool(classes_in(call.structure)) and not config.strict() and is_short([traced.graph], parts)
-    return Specialisation(traced, programs, call.shared, call.donated, only_native, parts)
+    compares = call.captures.compare_objects
+    return Specialisation(traced, programs, call.shared, call.donated, only_native, parts, compares)
 
 
 def trace_and_run(call: Call, found: Specialisation, programs: Programs, unsteady: bool, arguments: Arguments) -> Any:

@@ -103,7 +103,11 @@ class Specialisation:
         donated: tuple[int, ...] = (),
         only_native: bool = False,
         parts: int = 0,
+        compares: bool = False,
     ):
+        self._compares = compares
+        """Whether the function asks whether two objects are one."""
+
         self.parts = parts
         """How many values there are in what Python takes apart."""
 
@@ -152,6 +156,11 @@ class Specialisation:
     def may_write(self) -> bool:
         """Whether a call may write into an input: also if it may take a path that no trace has taken."""
         return self.root.end is not None or bool(self.traced.written)
+
+    @property
+    def asks_what_is_shared(self) -> bool:
+        """Whether it matters which inputs share memory."""
+        return self._compares or self.may_write
 
     def written(self, inputs: Sequence[Any]) -> list[int]:
         """Numbers of the `inputs` that a call may write into."""
@@ -367,7 +376,7 @@ class Specialisation:
         compiled, made = segment.compiled, segment.direct
         if segment.end is not None or made is None or compiled is None or self.draws or self.has_forms:
             return None
-        if self.traced.captured or self.traced.registers != tuple(range(len(arguments))):
+        if self._compares or self.traced.captured or self.traced.registers != tuple(range(len(arguments))):
             return None
         return lambda leaves: made(compiled.run([leaves[k] for k in arguments], backoff))
 
@@ -445,7 +454,18 @@ class Specialisation:
         stores = self.traced.stores
         ignored = dict(self.traced.scope.switches) if self.traced.scope else ()
         return make_table(
-            function, program, call, arguments, captured, watched, written, returned, structure, stores, ignored
+            function,
+            program,
+            call,
+            arguments,
+            captured,
+            watched,
+            written,
+            returned,
+            structure,
+            stores,
+            ignored,
+            self._compares,
         )
 
     def guards(self, serve: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
@@ -467,11 +487,15 @@ class Specialisation:
         values = self.traced.values[len(self.traced.arguments) :]
         return [(value, c.container, c.key) for value, c in zip(values, captures.arrays)]
 
+    def shared(self, inputs: Sequence[Any]) -> tuple[int, ...] | None:
+        """Which of the inputs of a call are the same where that matters, as `sharing` says."""
+        return sharing(inputs, self.written(inputs), self._compares)
+
     def shares(self, leaves: list[Any]) -> bool:
         """Whether an array that a call may write has memory in common with another one."""
         inputs = self.inputs(leaves)
         try:
-            return sharing(inputs, self.written(inputs)) is not None
+            return self.shared(inputs) is not None
         except Untraceable:  # in part
             return True
 

@@ -71,6 +71,7 @@ def make_table(
     structure: Tree,
     stores: Sequence[Store] = (),
     ignored: Iterable[str] = (),
+    compares: bool = False,
 ) -> Words | None:
     """The table by which native code runs `program` for calls like this one; None if such calls need Python.
 
@@ -96,6 +97,8 @@ def make_table(
         What is stored; the last ones of `results` are the values.
     ignored : iterable of str
         Floating-point exceptions that the function lets pass, whatever its caller does with them.
+    compares : bool
+        Whether the function asks which of the arrays are one: calls have none that have memory in common.
     """
     stored = sum(len(store.structure[2]) for store in stores)
     returned = len(results) - stored
@@ -127,7 +130,8 @@ def make_table(
         )
         guarded.add_call(call)
         guarded.add_outside([*enumerate(captured, len(arguments)), *((None, w) for w in watched)])
-        apart = np.array(guarded.apart([number for number, _ in written]), np.int64).reshape(-1, len(native.APART))
+        told_apart = [*guarded.arrays] if compares else [number for number, _ in written]
+        apart = np.array(guarded.apart(told_apart), np.int64).reshape(-1, len(native.APART))
         kept = guarded.kept
         kept += [frame, program, function]
         general = frame if isinstance(frame, GeneralFrame) else None

@@ -80,8 +80,10 @@ def overlap(arrays: Sequence[np.ndarray]) -> bool:
     return any(np.may_share_memory(a, other) for k, a in enumerate(arrays) for other in arrays[:k])
 
 
-def sharing(inputs: Sequence[Any], written: Sequence[int]) -> tuple[int, ...] | None:
+def sharing(inputs: Sequence[Any], written: Sequence[int], compares: bool = False) -> tuple[int, ...] | None:
     """For each input the first one that is the same memory, if a written input has memory in common with another.
+
+    If the function `compares` objects, the same is told of arrays that are one object, whether they are written or not.
 
     Returns
     -------
@@ -102,6 +104,10 @@ def sharing(inputs: Sequence[Any], written: Sequence[int]) -> tuple[int, ...] | 
                 same[j] = same[k] = min(same[j], same[k])
             elif _overlap(inputs[k], other):
                 raise Untraceable("arguments overlap in memory, and one of them may be written")
+    first: dict[int, int] = {}
+    for k, value in enumerate(inputs if compares else ()):
+        if isinstance(value, np.ndarray):
+            same[k] = min(same[k], first.setdefault(id(value), k))
     return None if same == list(range(len(inputs))) else tuple(same)
 
 

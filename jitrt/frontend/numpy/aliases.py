@@ -33,6 +33,11 @@ class Aliases:
         self._pairs: list[tuple[Cell, Cell, bool]] = []
         self._handed_out: list[np.ndarray] = []
         self._broadcast: set[tuple[Cell, Region]] = set()
+        self._refused: set[Cell] = set()
+
+    def refuse(self, array: Tracer) -> None:
+        """Note that NumPy refuses to write into `array`; with which words depends on whether that is read-only."""
+        self._refused.add(array._storage())
 
     def lend(self, array: Tracer) -> None:
         """Note that others go on using the memory of `array`."""
@@ -94,6 +99,8 @@ class Aliases:
         given : dict of Cell to Node
             The memory of the arguments, and what it held.
         """
+        if any(cell.content is given.get(cell) for cell in self._refused):  # which is never written: nobody asks
+            raise Untraceable("catches what NumPy raises where it refuses to write into an argument")
         for cell, content in self._lent.items():
             if cell.content is not content:
                 raise Untraceable("writes into an array whose memory others use, too")

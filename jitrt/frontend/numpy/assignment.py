@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial, wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,29 @@ if TYPE_CHECKING:
     from .tracer import Tracer
 
 _ASSEMBLIES = frozenset({np.concatenate, np.stack})
+
+
+@contextlib.contextmanager
+def noting_refusals(*targets: Any) -> Iterator[None]:
+    """What writes into `targets`: where NumPy refuses that, the trace knows."""
+    try:
+        yield
+    except Exception:
+        for array in targets:
+            if is_tracer(array) and array._is_array():
+                array._trace.aliases.refuse(array)
+        raise
+
+
+def _refusable(write: Callable[..., Any], target: int) -> Callable[..., Any]:
+    """The same as `write`, which writes into its argument number `target`."""
+
+    @wraps(write)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with noting_refusals(args[target]):
+            return write(*args, **kwargs)
+
+    return wrapper
 
 
 def assign(target: Tracer, value: Any) -> None:
@@ -138,6 +161,7 @@ def _check_cast(value: Node, dtype: np.dtype) -> None:
     raise Untraceable(f"assigns {value.dtype} to elements of an array of {dtype}", user_line())
 
 
+@partial(_refusable, target=0)
 def assign_item(array: Tracer, index: Any, value: Any) -> None:
     """``array[index] = value``."""
     index = static_index(index)
@@ -222,6 +246,7 @@ def _assign_number(array: Tracer, condition: Node, value: Any) -> bool:
     return True
 
 
+@partial(_refusable, target=0)
 def mutate(target: Any, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> None:
     """Record that NumPy makes a call which writes into `target`: it is made on a copy, the new content of the array."""
     if not is_tracer(target) or not target._is_array():
@@ -231,6 +256,7 @@ def mutate(target: Any, function: Callable[..., Any], name: str, args: tuple, kw
     _write(target, node)
 
 
+@partial(_refusable, target=0)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """``numpy.copyto``."""
     if not is_tracer(dst) or not dst._is_array():
@@ -290,6 +316,7 @@ def _copied(src: Any, dst: Tracer, casting: Any) -> Node:
     return node
 
 
+@partial(_refusable, target=1)
 def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting: Any, where: Any) -> Any:
     """Store the result `number` of a ufunc in `out`.
 

@@ -17,6 +17,7 @@ from ...errors import Untraceable
 from ...ir.node import Node
 from ...ir.ops.contractions import Call, call
 from ...values.functions import MISSING, contents
+from ...values.keys import GENERATORS
 from ...values.kinds import flatten, kind_of, rebuild
 from ...values.trees import is_flat
 from ..hidden import check_no_symbol
@@ -34,6 +35,8 @@ _READ = (
     Tracer, np.ndarray, np.generic, np.dtype, np.ufunc, int, float, complex, str, bytes, type(None), slice, range, type,
     types.FunctionType, types.BuiltinFunctionType, types.ModuleType, StandIn,
 )  # fmt: skip
+
+_CHANGING = (list, dict, set, bytearray, *GENERATORS)
 
 
 def call_node(
@@ -135,10 +138,14 @@ class FunctionTemplate:
         if assigns_nonlocals(function.__code__):
             raise Untraceable(f"NumPy calls {function.__name__}, which assigns a nonlocal variable", user_line())
         cells = [contents(cell) for cell in function.__closure__ or ()]
-        for value in cells:
-            if not (value is MISSING or isinstance(value, _READ)):
-                reason = f"NumPy calls {function.__name__}, which reaches a value of type {type(value).__name__}"
-                raise Untraceable(reason, user_line())
+        outside = [function.__globals__[n] for n in names_in(function.__code__) if n in function.__globals__]
+        outside += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        changing = [v for v in cells if not (v is MISSING or isinstance(v, _READ))]
+        outside = [v for v in outside if not isinstance(v, (*_READ, tuple))]
+        changing += [v for v in outside if isinstance(v, _CHANGING) or kind_of(v) is not None]
+        if changing:  # NumPy's call may change it, and the plain function would do that again
+            reason = f"NumPy calls {function.__name__}, which reaches a value of type {type(changing[0]).__name__}"
+            raise Untraceable(reason, user_line())
         self._cells = [None if v is MISSING else (v, replaced(v)) for v in cells]
         self._globals = {}
         for name in names_in(function.__code__):

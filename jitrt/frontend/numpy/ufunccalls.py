@@ -21,7 +21,7 @@ from ...ir.ops.ufuncs import loop_dtypes, of_scalars
 from ..python.bytecode import decoded
 from ..python.userline import calling_frame, user_line
 from ..segments import Watch
-from .assignment import mutate, write_ufunc_out
+from .assignment import mutate, noting_refusals, write_ufunc_out
 from .choices import chosen, common_choice, is_choice
 from .functions import wrap
 from .numbers import is_symbol, operands
@@ -49,7 +49,8 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
     if method == "__call__" and outs and ufunc in OUT_BY_NAME and _WARNS and not _names_out():
         raise Untraceable(f"{ufunc.__name__} warns of an out that is not named", user_line())
     where = kwargs.pop("where", True) if method == "__call__" else True
-    result = _result(array, ufunc, method, inputs, kwargs)
+    with noting_refusals(*outs):
+        result = _result(array, ufunc, method, inputs, kwargs)
     results = result if isinstance(result, tuple) else (result,)
     if where is not True and all(o is None for o in outs):  # what is not computed has no particular value
         if _WARNS and not _names_out():

@@ -211,6 +211,28 @@ def nested(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from nested(constant)
 
 
+_CERTAIN = frozenset({"LOAD_CONST", "LOAD_GLOBAL"})
+
+
+@lru_cache(maxsize=1024)
+def compares_objects(code: types.CodeType) -> bool:
+    """Whether code may ask whether two of its values are one object: not a value and a constant, or what a module has.
+
+    Examples
+    --------
+    >>> compares_objects((lambda x, y: x is y).__code__), compares_objects((lambda x: x is np.newaxis).__code__)
+    (True, False)
+    """
+    for c in nested(code):
+        instructions = decoded(c)
+        for k, i in enumerate(instructions):
+            if i.opname == "IS_OP":
+                before = [j.opname for j in instructions[max(k - 2, 0) : k]]
+                if before[-1] not in _CERTAIN and before != ["LOAD_GLOBAL", "LOAD_ATTR"]:
+                    return True
+    return False
+
+
 def names_in(code: types.CodeType) -> set[str]:
     """What a function names outside of it."""
     return {name for c in nested(code) for name in c.co_names}

@@ -16,6 +16,7 @@ from ...values.attributes import OWN_WAYS, USUAL_WAYS
 from ...values.functions import MISSING, Code
 from ...values.growing import Growing
 from ...values.versions import Unchanged
+from .bytecode import compares_objects
 
 Place = tuple[int, str | int | None]
 
@@ -166,6 +167,11 @@ class Captures:
         read = None if self.computes_names or self.makes_objects else frozenset(self.read)
         state = frozenset(k for k, c in enumerate(self.state) if id(c.value) not in self.used)
         return Growing(attributes, self.positions, state, read, MappingProxyType(dict(self.callbacks)))
+
+    @property
+    def compare_objects(self) -> bool:
+        """Whether the code asks which of its values are one object."""
+        return any(map(compares_objects, self.codes))
 
     def check_constants(self) -> None:
         """Raise `Untraceable` if the code may ask a constant for what is not always the same."""

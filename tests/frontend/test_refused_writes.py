@@ -1,0 +1,51 @@
+"""Writes into arguments that NumPy refuses, and whose errors the function catches: read-only arrays have others."""
+
+import numpy as np
+import pytest
+from texts import function_of
+
+import jitrt
+
+WRITES = [
+    "a += 1j",
+    "a[...] = b[:3]",
+    "np.copyto(a, 1j * b)",
+    "np.add(a, 1j, out=a)",
+    "a[5000] = 1",
+    "a.sort(axis=3)",
+    "a.fill('x')",
+    "a[0] = [1, 2]",
+    "a += b[:3]",
+    "np.putmask(a, b[:3] > 0, 1)",
+    "a[1:][::-1] *= 1j",
+    "a[7:].put([9999], 1)",
+]
+
+
+def outcome(function, args):
+    try:
+        return function(*args).tolist()
+    except Exception as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("read_only", [(0, 1, 0, 1, 1), (1, 0, 1, 0, 0)])
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("caught", ["TypeError", "Exception"])
+def test_as_numpy(write, caught, read_only):
+    text = f"""
+def f(a, b):
+    try:
+        {write}
+    except {caught} as error:
+        b = b + len(str(error))
+    return b * 2
+"""
+    function = function_of(text)
+    fast = jitrt.jit(function)
+    for locked in read_only:
+        mine, its = np.arange(1000.0), np.arange(1000.0)
+        mine.flags.writeable = its.flags.writeable = not locked
+        b = np.arange(1000.0)
+        assert outcome(fast, (its, b)) == outcome(function, (mine, b))
+        np.testing.assert_array_equal(mine, its)
