@@ -140,7 +140,7 @@ METHODS = "helper(self.x) * FACTOR + np.sqrt(self.x) + np.pi"
 
 
 @pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
-def test_failures_in_a_row_use_up_the_credit():
+def test_failures_for_the_same_reason_use_up_the_credit():
     """Objects with options of many kinds, and a line that no trace gets past."""
     scope = scope_of()
     fast = jitrt.jit(scope["f"])

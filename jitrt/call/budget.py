@@ -50,9 +50,9 @@ class TraceBudget:
     def note_trace(self, key: Hashable, found: Specialisation | Plain | None) -> None:
         """A call was traced, which gave `found`; None if it failed."""
         self._seen.pop(key, None)
-        cost = policy.FAILED_AGAIN if self.failure else policy.FAILED
-        self.failure = found.reason if isinstance(found, Plain) else ""
-        self.unpaid += cost if self.failure else 1
+        before, self.failure = self.failure, found.reason if isinstance(found, Plain) else ""
+        fails_again = self.failure == before  # for arguments of another kind: it is the code that is to blame
+        self.unpaid += (policy.FAILED_AGAIN if fails_again else policy.FAILED) if self.failure else 1
         self.traces += 1
         if isinstance(found, Specialisation):
             self._new.append(found)
