@@ -4,6 +4,7 @@ from .. import control  # noqa: F401 (its rows are in the table)
 from . import (  # noqa: F401
     assembly,
     assumptions,
+    composed,
     contractions,
     folds,
     fused,
