@@ -30,9 +30,9 @@ SLOW_CALL = 2.0  # seconds after which people are told of a compile
 LONG_TRACE = 0.005  # seconds after which one that was in vain is worth a note on disk
 
 SMALL_CALL = 2048  # bytes of arrays of calls that the plain function serves at first: there may be no further ones,
-SMALL_WORK = 1_000_000  # as many of a kind as are expected to take NumPy so long together, about what a trace takes,
-FEW_TURNS = 16  # with so many turns of a loop of which nothing is known;
-FEWEST_SMALL_CALLS, SMALL_CALLS = 2, 32  # not fewer (or none, with loops) and not more; and one for each unpaid trace
+SMALL_CALLS = 2  # so many of a kind, and one more for each trace that has not paid;
+SMALL_WORK = 1_000_000  # where there are loops, if all of them together are expected to take NumPy less than that,
+FEW_TURNS = 16  # with so many turns of a loop of which nothing is known
 
 # Calls that run plain while a thread compiles what serves later ones, if NumPy is done with all of them by then: so
 # many of a kind, since the clock shall not say which calls run compiled.

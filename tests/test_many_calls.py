@@ -31,7 +31,7 @@ def test_integers_of_functions_that_run_plain(monkeypatch):
     monkeypatch.setenv("JITRT_STRICT", "0")
     function = jitrt.jit(plain_in_the_end)
     x = np.arange(10.0)
-    for n in range(policy.SMALL_CALLS + 10):
+    for n in range(10):
         function(x, n)
     assert function.cache_info().plain
     for n in range(MANY):

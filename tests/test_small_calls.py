@@ -47,63 +47,6 @@ def test_the_first_calls_of_a_kind_run_plain(call):
         assert fast.cache_info().compiled == (k >= policy.SMALL_CALLS)
 
 
-def work_of_others(x):
-    for _ in range(3000):
-        x = x * 0.5 + 1.0
-    return x
-
-
-class Solver:
-    def __init__(self, n):
-        self.x = np.ones(n)
-
-    def solve(self, y):
-        return self.step(y) + 1.0
-
-    def step(self, y):
-        for _ in range(3000):
-            y = y * 0.5 + self.x[0]
-        return y
-
-
-HIDDEN = {
-    "in a function that it calls": lambda: (lambda x: work_of_others(x) * 2.0, (values("f8", 3),)),
-    "in a method that it calls": lambda: (Solver.solve, (Solver(3), values("f8", 3))),
-    "in the attributes of an object": lambda: (lambda solver: np.sqrt(solver.x) * 2.0, (Solver(1 << 20),)),
-}
-
-
-@pytest.mark.parametrize("name", HIDDEN)
-def test_what_takes_long_elsewhere_waits_for_the_fewest_calls(name):
-    function, args = HIDDEN[name]()
-    fast = jitrt.jit(function)
-    for k in range(policy.FEWEST_SMALL_CALLS + 1):
-        np.testing.assert_array_equal(fast(*args), function(*args))
-        assert bool(fast.plain_reason) == (k < policy.FEWEST_SMALL_CALLS)
-
-
-def test_the_shorter_calls_are_the_more_of_them_wait():
-    def checked(x):
-        for name in ("a", "b", "c", "d"):
-            x = x + float(len(name))
-        return x
-
-    def longer(x):
-        for _ in range(8):
-            x = x * 0.5 + 1.0
-        return x * (x + 1.0)
-
-    waited = []
-    for function in (scaled, checked, longer, work_of_others):
-        fast = jitrt.jit(function)
-        while not waited or fast.plain_reason or not fast.cache_info().slow_calls:
-            fast(values("f8", 3))
-            if not fast.plain_reason:
-                break
-        waited.append(fast.cache_info().slow_calls - 1)
-    assert waited[0] == policy.SMALL_CALLS and waited == sorted(waited, reverse=True) and waited[-1] < waited[0]
-
-
 def test_what_is_not_small_is_compiled_at_once():
     fast = jitrt.jit(scaled)
     fast(values("f8", policy.SMALL_CALL // 8 + 1))
@@ -139,7 +82,7 @@ def test_a_kind_that_is_traced_is_not_put_off_again():
     """What Python serves comes there at each call, while other kinds have traces that do not pay."""
     fast = jitrt.jit(lambda x: x + 1.0 if float(x[0]) > 0.0 else x)
     kinds = [values("f8", size) for size in (3, 4, 5, 6)]
-    for x, _ in itertools.product(kinds, range(policy.SMALL_CALLS + 30)):
+    for x, _ in itertools.product(kinds, range(30)):
         fast(x)
     for x in kinds:
         fast(x)
@@ -200,7 +143,7 @@ def test_what_takes_a_large_table_apart_runs_plain():
     """Python takes 150 parts of a table apart for three operations on five elements."""
     fast = jitrt.jit(looked_up)
     for k in range(policy.SMALL_CALLS + policy.CALLS_TO_TABLE):
-        x = values("f8", 5) + k % 4
+        x = values("f8", 5) + k
         assert fast(x) == looked_up(x)
     assert fast.cache_info().compiled == 0
     slow = fast.cache_info().slow_calls
@@ -216,7 +159,7 @@ def test_a_plain_call_sees_arrays_that_have_grown(monkeypatch):
         return np.sqrt(x * table["weights"]) + np.exp(-x) * table["weights"]
 
     fast = jitrt.jit(weighted)
-    for size in (*[3] * (policy.SMALL_CALLS + 1), 40_000, 40_000):
+    for size in (3, 3, 3, 40_000, 40_000):
         table["weights"] = np.full(size, 2.0)
         np.testing.assert_allclose(fast(values("f8", 1)), weighted(values("f8", 1)), rtol=1e-15)
     assert not fast.plain_reason
@@ -258,9 +201,7 @@ def test_loops_wait_where_numpy_is_done_with_them_soon(name):
     fast = jitrt.jit(recurrence)
     for k in range(policy.SMALL_CALLS + 1):
         fast(*args)
-        if not waits or k < policy.FEWEST_SMALL_CALLS:
-            assert bool(fast.plain_reason) == waits, k
-    assert not fast.plain_reason
+        assert bool(fast.plain_reason) == (waits and k < policy.SMALL_CALLS), k
     np.testing.assert_array_equal(fast(args[0]), recurrence(args[0]))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import policy
-from ..values.glance import Glance, functions_reached, instructions_reached
+from ..values.glance import Glance, instructions
 
 
 def kind_of_call(args: tuple, kwargs: dict[str, Any]) -> Hashable:
@@ -20,7 +20,7 @@ def kind_of_call(args: tuple, kwargs: dict[str, Any]) -> Hashable:
 
 
 class Waiting:
-    """How many calls of each kind run plain before one is traced.
+    """How many calls of each kind still run plain.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class Waiting:
 
     def __init__(self, function: Callable[..., Any], has_loops: bool):
         self._function, self._has_loops = function, has_loops
-        self._reached: dict[tuple[type, ...], tuple[list[int], Glance]] = {}  # instructions and sizes of what it names
-        self._passed: dict[Hashable, int] = {}
+        self._instructions: list[int] | None = None
+        self._left: dict[Hashable, int] = {}
 
     def is_first(self, args: tuple, kwargs: dict[str, Any], unpaid: float) -> bool:
         """Whether arrays are small, and few such calls have come before: they do not pay for a trace.
@@ -49,50 +49,40 @@ class Waiting:
         kind = _small_call(args, kwargs)
         if kind is None:
             return False
-        passed = self._passed.get(kind, 0)
-        if passed < _ENOUGH:
-            # The fewest wait in any case, where there are no loops.
-            calls = policy.FEWEST_SMALL_CALLS
-            if self._has_loops or passed >= calls:
-                calls = self._calls(args, kwargs)
-            if calls:
-                calls += min(int(unpaid), policy.CREDIT_FOR_SMALL)
-            passed = passed + 1 if passed < calls else _ENOUGH
-            self._note(kind, passed)
-        return passed < _ENOUGH
+        left = self._left.get(kind)
+        if left is None:
+            left = self._calls(args, kwargs)
+            if left:
+                left += min(int(unpaid), policy.CREDIT_FOR_SMALL)
+            self._note(kind, left)
+        if left:
+            self._left[kind] = left - 1
+        return left > 0
 
     def end(self, args: tuple, kwargs: dict[str, Any]) -> None:
         """No call like this one waits any more."""
-        self._note(_small_call(args, kwargs), _ENOUGH)
+        self._note(_small_call(args, kwargs), 0)
 
-    def _note(self, kind: Hashable, passed: int) -> None:
-        if kind not in self._passed and len(self._passed) >= policy.SEEN:
-            self._passed.pop(next(iter(self._passed)), None)
-        self._passed[kind] = passed
+    def _note(self, kind: Hashable, left: int) -> None:
+        if kind not in self._left and len(self._left) >= policy.SEEN:
+            self._left.pop(next(iter(self._left)), None)
+        self._left[kind] = left
 
     def _calls(self, args: tuple, kwargs: dict[str, Any]) -> int:
-        """How many calls like this one wait: NumPy is expected to be done with all of them soon."""
-        work = self._work(args, kwargs)
-        calls = min(int(policy.SMALL_WORK / max(work, 1.0)), policy.SMALL_CALLS)
-        if calls >= policy.FEWEST_SMALL_CALLS:
-            return calls
-        return 0 if self._has_loops else policy.FEWEST_SMALL_CALLS
+        """How many calls like this one wait."""
+        if not self._has_loops or policy.SMALL_CALLS * self._work(args, kwargs) <= policy.SMALL_WORK:
+            return policy.SMALL_CALLS
+        return 0
 
     def _work(self, args: tuple, kwargs: dict[str, Any]) -> float:
         """Nanoseconds that a glance expects NumPy to take for a call."""
         function = self._function
-        given = (*args, *kwargs.values())
-        classes = tuple(dict.fromkeys(kind for kind in map(type, given) if kind.__flags__ & _HEAP_TYPE))
-        if classes not in self._reached:
-            reached = functions_reached(function, classes)
-            named = Glance(_ASKED)
-            for called, _ in reached:
-                named.look_at_code(called)
-            self._reached[classes] = instructions_reached(reached), named
-        loops, named = self._reached[classes]
-        seen = named.copy()
-        seen.look((*given, *(getattr(function, "__defaults__", None) or ())))
-        return seen.work(loops, policy.FEW_TURNS)
+        if self._instructions is None:
+            self._instructions = instructions(function.__code__)
+        seen = Glance(_ASKED)
+        seen.look((*args, *kwargs.values(), *(function.__defaults__ or ())))
+        seen.look_at_code(function)
+        return seen.work(self._instructions, policy.FEW_TURNS)
 
 
 def _small_call(args: tuple, kwargs: dict[str, Any]) -> Hashable | None:
@@ -110,5 +100,3 @@ def _small_call(args: tuple, kwargs: dict[str, Any]) -> Hashable | None:
 
 _ASKED = (np.ndarray, np.generic)  # of other objects a glance would run their own code
 _TOLD_APART = (bool, str, type(None))
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: classes that Python code has made
-_ENOUGH = 1 << 30  # no further call waits

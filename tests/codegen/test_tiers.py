@@ -176,7 +176,7 @@ def test_what_is_slower_than_plain_is_optimised_before_it_is_given_up(monkeypatc
     monkeypatch.setattr(trials, "_is_slower", is_slower)
     function = new(EXACT)
     compiled = jitrt.jit(function)
-    for n in [8] * 60:
+    for n in [8] * 20:
         assert compiled(np.ones(n), n) == function(np.ones(n), n)
     assert answers == [True, False]
 
