@@ -45,13 +45,15 @@ MODULES = tuple(
 _TAKE_FUNCTIONS = frozenset(
     "assert_raises assert_raises_regex assert_warns assert_no_warnings raises warns assert_deprecated".split()
 )
-# They count references to 1 and to the dtype of integers, which caches of a few calls hold, too; or, while nothing is
-# collected, those to what each call was given, whose function is garbage in a cycle.
+# They count references to 1 and to dtypes, which caches of a few calls hold, too; or, while nothing is collected,
+# those to what each call was given, whose function is garbage in a cycle.
 _COUNT_REFERENCES = {
     "TestCreationFuncs::test_for_reference_leak",
     "TestIndexing::test_small_regressions",
     "TestBincount::test_dtype_reference_leaks",
     "TestLeaks::test_frompyfunc_leaks[unbound-0]",
+    "TestArrayInterface::test_scalar_interface[val0-iface0-0.5]",
+    "TestArrayInterface::test_scalar_interface[val1-iface1-expected1]",
 }
 _MOST_SECONDS = 3600
 _loading: set[str] = set()  # modules: the arrays that they make for their tests, by the thousand, are no tests
