@@ -49,3 +49,14 @@ def f(a, b):
         b = np.arange(1000.0)
         assert outcome(fast, (its, b)) == outcome(function, (mine, b))
         np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize("index", [":", ":, :", "..., :", ":, ..., :"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_slices_of_more_axes_than_there_are(index, shape):
+    function = function_of(f"def f(a, b):\n    a[{index}] = 2\n    return a + b\n")
+    fast = jitrt.jit(function)
+    for _ in range(3):
+        mine, its = np.ones(shape), np.ones(shape)
+        assert outcome(fast, (its, 1.0)) == outcome(function, (mine, 1.0))
+        np.testing.assert_array_equal(mine, its)
