@@ -333,7 +333,7 @@ class Specialisations:
         return _MAY_RAISE
 
     def _told_apart(self, found: Specialisation, key: Signature, call: Call) -> Specialisation | Plain:
-        """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""
+        """`found` if no arrays are the same, or overlap, where that matters; otherwise what knows that they are."""
         inputs = found.inputs(call.leaves)
         try:
             shared = found.shared(inputs)

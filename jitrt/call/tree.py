@@ -465,7 +465,7 @@ class Specialisation:
             structure,
             stores,
             ignored,
-            self._compares,
+            compares=self._compares,
         )
 
     def guards(self, serve: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
@@ -492,7 +492,7 @@ class Specialisation:
         return sharing(inputs, self.written(inputs), self._compares)
 
     def shares(self, leaves: list[Any]) -> bool:
-        """Whether an array that a call may write has memory in common with another one."""
+        """Whether inputs of a call are the same where that matters, or overlap."""
         inputs = self.inputs(leaves)
         try:
             return self.shared(inputs) is not None

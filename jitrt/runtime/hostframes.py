@@ -14,6 +14,7 @@ from ..ir.node import Node
 from ..ir.ops.movement import storage
 from ..ir.ops.optable import ASKS_OF_INVALID, Kind
 from ..ir.ops.pythonnumbers import is_python
+from ..kernels.driver import PATCH
 from ..kernels.floatflags import INVALID
 from .errstate import Noting
 from .frames import Frame
@@ -21,6 +22,8 @@ from .hostcalls import Fetch, HostCall, allocating, gathered, into_memory, makin
 from .hosts import Hosts, HostStep
 from .image import Image
 from .results import empty
+
+_ITEM = PATCH.index("item")
 
 
 class HostFrame(Frame):
@@ -91,7 +94,7 @@ class HostFrame(Frame):
             if table is None:
                 before = k
                 continue
-            found = [(place, makers.pop(place)) for place in table.patches[:, 1].tolist() if place in makers]
+            found = [(place, makers.pop(place)) for place in table.patches[:, _ITEM].tolist() if place in makers]
             if before is None:
                 self.made += found
             elif found:

@@ -178,8 +178,8 @@ def assign_item(array: Tracer, index: Any, value: Any) -> None:
         return
     if len(encoded) == array.ndim and all(type(i) is int for i in encoded) and np.ndim(value):
         raise Untraceable("assigns an array to one element", user_line())  # with one element NumPy warns, or refuses it
-    whole = all(i is Ellipsis or i == (None, None, None) for i in encoded)
-    whole = whole and sum(i is not Ellipsis for i in encoded) <= array.ndim  # NumPy refuses more
+    slices = [i for i in encoded if i is not Ellipsis]
+    whole = len(slices) <= array.ndim and all(i == (None, None, None) for i in slices)  # NumPy refuses more
     assign(array if whole else array._view(b.view("getitem", array._node, index=encoded)), value)
 
 

@@ -36,8 +36,6 @@ _READ = (
     types.FunctionType, types.BuiltinFunctionType, types.ModuleType, StandIn,
 )  # fmt: skip
 
-_CHANGING = (list, dict, set, bytearray, *GENERATORS)
-
 
 def call_node(
     trace: Trace,
@@ -121,6 +119,13 @@ def _with_values(template: Any, values: list[Any]) -> Any:
     )
 
 
+def _may_change(value: Any) -> bool:
+    """Whether a function may change a value that it names; a tuple it does not."""
+    if isinstance(value, (*_READ, tuple)):
+        return False
+    return isinstance(value, (list, dict, set, bytearray, *GENERATORS)) or kind_of(value) is not None
+
+
 class FunctionTemplate:
     """A function with placeholders in place of the tracers that it reaches.
 
@@ -138,18 +143,16 @@ class FunctionTemplate:
         if assigns_nonlocals(function.__code__):
             raise Untraceable(f"NumPy calls {function.__name__}, which assigns a nonlocal variable", user_line())
         cells = [contents(cell) for cell in function.__closure__ or ()]
-        outside = [function.__globals__[n] for n in names_in(function.__code__) if n in function.__globals__]
-        outside += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        named = {name: function.__globals__.get(name) for name in names_in(function.__code__)}
+        outside = [*named.values(), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         changing = [v for v in cells if not (v is MISSING or isinstance(v, _READ))]
-        outside = [v for v in outside if not isinstance(v, (*_READ, tuple))]
-        changing += [v for v in outside if isinstance(v, _CHANGING) or kind_of(v) is not None]
+        changing += [v for v in outside if _may_change(v)]
         if changing:  # NumPy's call may change it, and the plain function would do that again
             reason = f"NumPy calls {function.__name__}, which reaches a value of type {type(changing[0]).__name__}"
             raise Untraceable(reason, user_line())
         self._cells = [None if v is MISSING else (v, replaced(v)) for v in cells]
         self._globals = {}
-        for name in names_in(function.__code__):
-            value = function.__globals__.get(name)
+        for name, value in named.items():
             if type(value) is Tracer or isinstance(value, types.FunctionType):
                 made = replaced(value)
                 if made is not value:
