@@ -124,10 +124,19 @@ class Untraceable(ControlException):
 class LoopsWanted(Untraceable):
     """The function has an operation that NumPy would execute, and that loops over elements are better at.
 
-    `is_unrolled` says that instead its loops, or those of functions that it calls, are recorded iteration by iteration.
+    Parameters
+    ----------
+    reason, line : str
+        As for all that is `Untraceable`.
+    is_unrolled : bool
+        Whether instead its loops, or those of functions that it calls, are recorded iteration by iteration,
+    varies : bool
+        and in each call a different number of them, so that other calls would need other traces.
     """
 
-    is_unrolled = False
+    def __init__(self, reason: str, line: str = "", is_unrolled: bool = False, varies: bool = False):
+        super().__init__(reason, line)
+        self.is_unrolled, self.varies = is_unrolled, varies
 
 
 class Interrupted(ControlException):

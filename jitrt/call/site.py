@@ -25,6 +25,7 @@ from ..errors import JitrtError, JitrtPerformanceWarning, LoopsWanted
 from ..frontend.context import current, wanting_loops
 from ..frontend.numpy.tracer import Tracer
 from ..ir.ops.contractions import Call as HostedCall
+from ..ir.worthwhile import BY_CALLS
 from ..programs import expect_compiles, note_call
 from ..runtime.dispatch import NativeCallable
 from ..runtime.entry import make_fallback_table, make_plain_table
@@ -243,11 +244,12 @@ class ServedFunction(NativeCallable):
             return self._tally.hand_back(too_many.reason)
         answers: dict[HostedCall, Any] = {}
         call = TakenApart(tree, leaves, (), args, kwargs)
-        found, is_unrolled = None, False
+        found: Specialisation | Plain | None = None
+        wanted: LoopsWanted | None = None
         try:
             call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
-            wanted_loops = self._wanting_loops(by_position if site.tries_loops else None)
+            wanted_loops = self._wanting_loops(by_position, site.tries_loops)
             with Compilation(self.__name__, self._may_put_off) as compiling, wanted_loops:
                 found = known.find(leaves, call.structure, answers)
                 if isinstance(found, Specialisation) and self._is_spared(found, compiling.has_put_off and not answers):
@@ -258,14 +260,15 @@ class ServedFunction(NativeCallable):
                 site.become(Served.COMPILED if found.root.end is None else Served.TREE)
         except (JitrtError, Warning):
             raise
-        except LoopsWanted as wanted:
-            is_unrolled = wanted.is_unrolled
+        except LoopsWanted as error:
+            wanted = error.with_traceback(None)
         except TooMany as error:
             found = Plain(str(error))
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
         if found is None:  # not where it is caught: it would be the context of what the function raises
-            return self._with_loops(site, by_position, args, kwargs, is_unrolled)
+            assert wanted is not None
+            return self._with_loops(site, by_position, args, kwargs, wanted)
         if isinstance(found, Specialisation):
             return traced.run(found, call, answers)
         if by_position is not None and self._loops.active:
@@ -293,22 +296,36 @@ class ServedFunction(NativeCallable):
         found.spared = None
         return False
 
-    def _wanting_loops(self, by_position: tuple | None) -> contextlib.AbstractContextManager[None]:
+    def _wanting_loops(
+        self, by_position: tuple | None, tries_loops: bool = True
+    ) -> contextlib.AbstractContextManager[None]:
         """Where a trace of a call ends with `LoopsWanted`: not where procedures do not take the arguments."""
         if by_position is None:
             return wanting_loops(False)
-        return wanting_loops(True, self._loops.leaves(by_position), isinstance(self._loops, NoLoops))
+        unrolled = self._loops.leaves(by_position)
+        varying = (tries_loops and unrolled) or self._are_calls(by_position)
+        return wanting_loops(tries_loops, unrolled, isinstance(self._loops, NoLoops), varying)
 
-    def _with_loops(self, site: Site, by_position: Any, args: tuple, kwargs: dict[str, Any], is_unrolled: bool) -> Any:
+    def _are_calls(self, by_position: tuple) -> bool:
+        """Whether procedures do not pay, since most of what the loops do are calls that NumPy executes."""
+        return not config.strict() and self._loops.reason(by_position).startswith(BY_CALLS)
+
+    def _with_loops(
+        self, site: Site, by_position: Any, args: tuple, kwargs: dict[str, Any], wanted: LoopsWanted
+    ) -> Any:
         """The result of a call of a function that is better made of loops over elements, if it can be.
 
         These are operations of its own, or loops, also of functions that it calls.
         """
-        self._take_loops(is_unrolled)
+        self._take_loops(wanted.is_unrolled)
         result = self._called_loops(by_position)
         if result is LATER:
             return self._meanwhile()
         if result is MISS:
+            if wanted.varies and self._are_calls(by_position):  # each would take a trace
+                plain = Plain(self._loops.reason(by_position), is_passing=True)
+                self._fall_back(site, plain)
+                return self._tally.hand_back(plain.reason)
             site.tries_loops = False
             return self._call(args, kwargs)
         site.become(Served.STAGED)

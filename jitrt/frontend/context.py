@@ -36,22 +36,24 @@ def wants_unrolled(seen: bool) -> bool:
     return getattr(_local, "wants_unrolled", False) or (seen and getattr(_local, "wants_loops_of_calls", False))
 
 
-def offer_loops(line: str, seen: bool) -> None:
+def offer_loops(line: str, seen: bool, varies: bool = False) -> None:
     """Let a procedure serve the call of the whole function, where `wants_unrolled` says so.
+
+    `varies` says that a loop has another number of iterations in each call.
 
     Raises
     ------
     LoopsWanted
         If it does.
     """
-    if wants_unrolled(seen):
-        wanted = LoopsWanted("its loops are recorded iteration by iteration", line)
-        wanted.is_unrolled = True
-        raise wanted
+    if wants_unrolled(seen) or (varies and getattr(_local, "wants_varying", False)):
+        raise LoopsWanted("its loops are recorded iteration by iteration", line, is_unrolled=True, varies=varies)
 
 
 @contextmanager
-def wanting_loops(wanted: bool, unrolled: bool = False, of_calls: bool = False) -> Iterator[None]:
+def wanting_loops(
+    wanted: bool, unrolled: bool = False, of_calls: bool = False, varying: bool = False
+) -> Iterator[None]:
     """Let traces of this thread end with `LoopsWanted`, if that is `wanted`, where loops over elements are better.
 
     Parameters
@@ -61,13 +63,15 @@ def wanting_loops(wanted: bool, unrolled: bool = False, of_calls: bool = False) 
         Whether they do so, too, where the function's loops would be recorded iteration by iteration.
     of_calls : bool
         The same of loops of functions that it calls.
+    varying : bool
+        Whether they do so, `wanted` or not, where the number of iterations is another one in each call.
     """
     _local.wants_loops, _local.wants_unrolled = wanted, wanted and unrolled
-    _local.wants_loops_of_calls = wanted and of_calls
+    _local.wants_loops_of_calls, _local.wants_varying = wanted and of_calls, varying
     try:
         yield
     finally:
-        _local.wants_loops = _local.wants_unrolled = _local.wants_loops_of_calls = False
+        _local.wants_loops = _local.wants_unrolled = _local.wants_loops_of_calls = _local.wants_varying = False
 
 
 @contextmanager

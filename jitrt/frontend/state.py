@@ -22,7 +22,7 @@ from ..ir.ops.contractions import CALL, RESULT, Call
 from ..ir.ops.optable import INPUT, Kind
 from ..ir.types import contiguous_strides
 from ..values.frozen import is_frozen
-from .context import tracing
+from .context import offer_loops, tracing
 from .effects import Effects
 from .graphbreaks import GraphBreaks
 from .integers import IntegerWanted
@@ -271,6 +271,8 @@ class Trace:
             return convert(register_value(node, self.value_of(node)))
         if node.type.weak:
             if why != "bool" or self._integer_looks >= _MOST_INTEGER_LOOKS:
+                if why == "bool":
+                    offer_loops(user_line(), seen=True, varies=True)
                 self.want_integers(node)
             self._integer_looks += node.dtype != np.float64
         if why == "bool":

@@ -188,6 +188,83 @@ def test_few_traces(function):
     assert info.compiled <= 5 and info.plain == 0
 
 
+POWERS = {
+    "power": lambda x, k: (np.abs(x) + 1) ** (k % 40 - 3) + k,
+    "into": lambda x, k: np.power(x, k % 40, out=x),
+    "base": lambda x, k: (k % 40) ** np.abs(x) * 0.5,
+    "float_power": lambda x, k: np.float_power(x, k % 40) * 0.5,
+}
+SHIFTS = {"left": lambda x, k: (x << k) + 1, "right": lambda x, k: (x >> k) + 1, "counts": lambda x, k: k << x}
+
+
+@pytest.mark.wide
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda a: str(a.dtype))
+@pytest.mark.parametrize("name", POWERS)
+def test_exponents_that_vary(name, array):
+    """Squares, reciprocals and copies are no powers, and negative powers of integers raise."""
+    fast = check(POWERS[name], array, range(150))
+    if array.dtype.kind in "f":
+        assert fast.cache_info().compiled <= 9
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("array", [ARRAYS[2], ARRAYS[3], ARRAYS[3].astype(np.uint16)], ids=lambda a: str(a.dtype))
+@pytest.mark.parametrize("name", SHIFTS)
+def test_shifts_that_vary(name, array):
+    fast = check(SHIFTS[name], array, [*range(70), -1, -9, 200, 2**31, 2**40, 2**64])
+    assert fast.cache_info().compiled <= 12
+
+
+def repeated(x, k):
+    for i in range(k):
+        x = np.tanh(x) + i
+    return x
+
+
+def repeated_while(x, k):
+    n = 0
+    while n < k:
+        x = x * 0.5 + n
+        n += 1
+    return x
+
+
+def repeated_within(x, k):
+    for i in range(k):
+        for j in range(i, k):
+            x = x * 0.5 + i * j
+    return x
+
+
+def repeated_in_a_helper(x, k):
+    return repeated(x, k) * 2
+
+
+def transforms(x, k):
+    for i in range(k):
+        x = np.fft.ifft(np.fft.fft(x) * 0.5).real + i
+    return x
+
+
+@pytest.mark.parametrize(
+    "function", [repeated, repeated_while, repeated_within, repeated_in_a_helper], ids=lambda f: f.__name__
+)
+def test_numbers_of_iterations_that_vary(function):
+    """Loops over whole arrays are unrolled for the first few numbers, and then a procedure serves all of them."""
+    x = np.linspace(-2, 2, 500)
+    fast = check(function, x, range(5, 30))
+    assert fast.cache_info().compiled <= 3
+    assert "compiled as one function" in str(fast.explain(x, 50))
+
+
+def test_numbers_of_transforms_that_vary(monkeypatch):
+    """What NumPy does most of is not compiled for each number anew."""
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    fast = check(transforms, np.linspace(-2, 2, 5000), range(5, 40))
+    assert fast.cache_info().compiled <= 3
+
+
 def test_native_code_serves_integers_of_any_value():
     fast, x = jitrt.jit(lambda x, k, n: (x * k + k / 7, k // 2)), np.ones(3)
     for k in range(4):

@@ -34,8 +34,11 @@ _EXACT_BUT_FOR_ZERO = frozenset({np.divide, np.floor_divide, np.remainder})
 _COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 _BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})
 _ARITHMETIC = _EXACT | _EXACT_BUT_FOR_ZERO
-# Where the value of an integer decides what is computed: a square is no power, and negative ones raise.
+# Where the value of the second operand, if it is an integer, may decide what is computed,
 EXPONENTS = frozenset({np.power, np.float_power, np.left_shift, np.right_shift, np.ldexp})
+# but not for first operands of these kinds.
+_ANY_EXPONENT: dict[np.ufunc, str] = {np.float_power: "fiub", np.left_shift: "iu", np.right_shift: "iu"}
+_SIMPLE_POWERS = (2, 1, 0, -1)  # which NumPy's operator computes in other ways; negative ones of integers raise
 _FLOAT, _INT, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 _MOST_FACTORS = 4  # of a power that is computed as a product
 _TINY, _HUGE = (float(v) for v in (np.finfo(_FLOAT).tiny, np.finfo(_FLOAT).max))
@@ -222,9 +225,9 @@ def operands(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> tuple[No
     symbols = [n for n in nodes if n.type.weak and is_symbol(n)]
     if not symbols:
         return nodes
-    if ufunc in EXPONENTS:
-        for node in symbols:
-            trace.want_integers(node)
+    if ufunc in EXPONENTS and nodes[1] in symbols:
+        nodes = (nodes[0], _exponent(trace, ufunc, *nodes))
+        symbols = [n for n in nodes if n.type.weak and is_symbol(n)]
     others = [n.dtype for n in nodes if not n.type.weak]
     if not all(fits(trace, node, dtype) for node in symbols for dtype in others):
         return None
@@ -233,6 +236,26 @@ def operands(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> tuple[No
         return nodes
     floats = tuple(as_float(n) if is_symbol(n) else n for n in nodes)
     return floats if loop_dtypes(ufunc, tuple(n.type for n in floats)) == dtypes else nodes
+
+
+def _exponent(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node:
+    """The integer `y` as an exponent of the array `x`: itself where all further calls have no simple power of it.
+
+    x0**n  →  square x0              where n == 2
+           →  power x0 (cast n:f8)   where n > 2
+    """
+    if x.dtype.kind in _ANY_EXPONENT.get(ufunc, ""):
+        return y
+    if ufunc is np.power and x.dtype.kind in "fiu":
+        if _assume(trace, np.greater, y, max(_SIMPLE_POWERS)):
+            return y
+        if x.dtype.kind == "f" and _assume(trace, np.less, y, min(_SIMPLE_POWERS)):
+            return y
+        for simple in _SIMPLE_POWERS:
+            if _assume(trace, np.equal, y, simple):
+                return constant(simple)
+    trace.want_integers(y)
+    return y
 
 
 OVERFLOWING = frozenset({np.add, np.subtract, np.multiply, np.negative, np.absolute})

@@ -22,8 +22,9 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from ..context import current
+from ..context import current, offer_loops
 from ..numpy.tracer import Tracer
+from ..python.userline import user_line
 from ..state import Trace
 from ..storage import Cell
 from .iterations import step_between
@@ -39,7 +40,15 @@ _LARGEST = 1 << 31  # of integers that are counted up
 
 
 def traced_range(*args: Any) -> Any:
-    """What a function that is traced finds in the place of ``range``."""
+    """What a function that is traced finds in the place of ``range``.
+
+    Raises
+    ------
+    LoopsWanted
+        If its numbers vary from call to call, and a procedure may serve all of these.
+    """
+    if any(type(a) is Tracer for a in args):
+        offer_loops(user_line(), seen=True, varies=True)
     numbers = builtins.range(*args)
     trace = current()
     if trace is None or not numbers:
