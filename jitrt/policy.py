@@ -63,6 +63,7 @@ SLOW_CALLS = 64  # of a program that Python serves, until it is asked whether na
 NEW_PATHS = 8  # calls in a row that see other values than all before: the values are different every time
 TRIED_CALLS = 2  # after which it is known well enough what segments compute in vain
 COMPILES = 8  # calls in a row of a function traced at every call that have something to compile: it gains nothing
+FEW_VALUES = 3  # that an integer, or the length of a list, has before one program shall serve all
 STOPS = 8  # of a procedure; if it stops oftener, and more often than not, it costs more than it saves
 RENEWALS, RARELY = 64, 0.1  # times in a row that tables are made anew, with less than these seconds in between
 REFUSALS = 4  # types of arguments in a row for which loops are not compiled, before others are tried more rarely

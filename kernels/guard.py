@@ -31,15 +31,17 @@ from .words import I1, I32, I64, WORDS, by_case, counted, defined, record, repea
 # array of records, the address of its first element, `low` bytes behind that of the array, is written to `slot`, and
 # with 1 in `words` those of its extents and strides as arrays have them behind it. A string is `EQUAL` to `object`. The
 # elements of a list of `NUMBERS` are of the type `descr`, integers where `words` is 0; they are copied to the memory
-# whose address is at `slot`, their number to the address `shape`, and for how many there is room stands behind that. At
-# the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that of row
-# `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says where the value
-# is found, with `base` and `key`.
+# whose address is at `slot`, their number to the address `shape`, and for how many there is room stands behind that.
+# Those of a list of `ARRAYS` are of the type `low`, with `ndim` axes and one shape, aligned and in C order; what is
+# written there are the offset of their data address, the shape, and their addresses. At the address `version_at`, if
+# not 0, has to be the 32-bit `version` of a class. The value must not be that of row `other` - 1, nor of that row's
+# `other`, and so on until 0. `source`, one of the constants below, says where the value is found, with `base` and
+# `key`.
 ROW = (
     "kind", "object", "descr", "ndim", "shape", "strides", "flags", "mask", "low", "place", "slot", "words",
     "version_at", "version", "other", "source", "base", "key", "key_type", "dtype",
 )  # fmt: skip
-ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN, EQUAL, FIELD, NUMBERS = range(10)
+ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN, EQUAL, FIELD, NUMBERS, ARRAYS = range(11)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
 # value of row `base`; the dict with the attributes of that value; the object at the address `base`; what that value
 # holds in the slot `key` bytes behind its beginning, or `object` if that is empty. Items of a dict are asked for in its
@@ -55,6 +57,7 @@ KINDS = ("array", "bool", "none", "str", "tuple", "list", "dict")
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x0003, 0x0100, 0x0400  # of NumPy's flags; contiguous in C or in Fortran order
 FLAGS = ALIGNED | WRITEABLE
 LAYOUT = FLAGS | CONTIGUOUS  # of arrays of any shape
+C_ARRAY = ALIGNED | 0x0001
 
 
 def field(builder: ir.IRBuilder, value: ir.Value, offset: int, kind: ir.Type = I64) -> ir.Value:
@@ -100,6 +103,7 @@ class _Guard:
                 AGAIN: self._require_again,
                 FIELD: self._note_field,
                 NUMBERS: self._copy_list,
+                ARRAYS: self._note_arrays,
             }.items()
         }
         with counted(builder, self.count) as k:
@@ -241,14 +245,18 @@ class _Guard:
 
     def _check_array(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
-        descr = self._field(value, "descr")
-        with builder.if_then(builder.icmp_signed("!=", descr, row["descr"]), likely=False):
-            found = builder.and_(self._field(descr, "dtype"), word(DTYPE_MASK))
-            self._require(builder.icmp_signed("==", found, row["dtype"]))
+        self._check_dtype(value, row)
         with builder.if_then(builder.icmp_signed(">=", row["ndim"], word(0)), likely=True):
             self._check_layout(value, row)
         with builder.if_then(builder.icmp_signed("!=", row["slot"], word(0))):
             builder.store(value, builder.inttoptr(row["slot"], WORDS))
+
+    def _check_dtype(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        descr = self._field(value, "descr")
+        with builder.if_then(builder.icmp_signed("!=", descr, row["descr"]), likely=False):
+            found = builder.and_(self._field(descr, "dtype"), word(DTYPE_MASK))
+            self._require(builder.icmp_signed("==", found, row["dtype"]))
 
     def _check_layout(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
@@ -277,17 +285,8 @@ class _Guard:
 
     def _copy_list(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
-        memory, extent = (builder.inttoptr(row[name], WORDS) for name in ("slot", "shape"))
-        room, count = builder.gep(extent, [word(1)]), call_api(builder, "PyObject_Size", value)
-        self._require(builder.icmp_signed("!=", count, word(0)))  # nothing is known of its elements
-        with builder.if_then(builder.icmp_signed(">", count, builder.load(room)), likely=False):
-            more = builder.add(builder.add(count, builder.lshr(count, word(3))), word(16))
-            found = call_api(builder, "PyMem_RawRealloc", builder.load(memory), builder.mul(more, word(8)))
-            self._require(builder.icmp_signed("!=", found, word(0)))
-            builder.store(found, memory)
-            builder.store(more, room)
-        builder.store(count, extent)
-        target, is_float = builder.inttoptr(builder.load(memory), WORDS), self._is(row, "words", 1)
+        count, target = self._room_for(value, row, word(0))
+        is_float = self._is(row, "words", 1)
         with counted(builder, count) as k:
             item = call_api(builder, "PyList_GetItem", value, k)
             self._require(builder.icmp_signed("==", self._field(item, "type"), row["descr"]))
@@ -296,6 +295,43 @@ class _Guard:
                     builder.store(self._field(item, "number"), builder.gep(target, [k]))
                 with converted:
                     builder.store(self._integer(item), builder.gep(target, [k]))
+
+    def _room_for(self, value: ir.Value, row: dict[str, ir.Value], head: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The length of a list, and memory for so many words behind `head` other ones."""
+        builder = self.builder
+        memory, extent = (builder.inttoptr(row[name], WORDS) for name in ("slot", "shape"))
+        room, count = builder.gep(extent, [word(1)]), call_api(builder, "PyObject_Size", value)
+        self._require(builder.icmp_signed("!=", count, word(0)))  # nothing is known of its elements
+        words = builder.add(head, count)
+        with builder.if_then(builder.icmp_signed(">", words, builder.load(room)), likely=False):
+            more = builder.add(builder.add(words, builder.lshr(words, word(3))), word(16))
+            found = call_api(builder, "PyMem_RawRealloc", builder.load(memory), builder.mul(more, word(8)))
+            self._require(builder.icmp_signed("!=", found, word(0)))
+            builder.store(found, memory)
+            builder.store(more, room)
+        builder.store(words, extent)
+        return count, builder.inttoptr(builder.load(memory), WORDS)
+
+    def _note_arrays(self, k: ir.Value, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        head = builder.add(row["ndim"], word(1))
+        count, target = self._room_for(value, row, head)
+        builder.store(word(self.fields["data"]), target)
+        shape, items = builder.gep(target, [word(1)]), builder.gep(target, [head])
+        with counted(builder, count) as k:
+            item = call_api(builder, "PyList_GetItem", value, k)
+            self._require(builder.icmp_signed("==", self._field(item, "type"), row["low"]))
+            self._check_dtype(item, row)
+            self._require(builder.icmp_signed("==", builder.sext(self._field(item, "ndim", I32), I64), row["ndim"]))
+            flags = builder.and_(self._field(item, "flags", I32), ir.Constant(I32, C_ARRAY))
+            self._require(builder.icmp_signed("==", flags, ir.Constant(I32, C_ARRAY)))
+            extents = builder.inttoptr(self._field(item, "shape"), WORDS)
+            with counted(builder, row["ndim"]) as axis:
+                extent, place = builder.load(builder.gep(extents, [axis])), builder.gep(shape, [axis])
+                with builder.if_then(builder.icmp_signed("==", k, word(0)), likely=False):
+                    builder.store(extent, place)
+                self._require(builder.icmp_signed("==", extent, builder.load(place)))
+            builder.store(item, builder.gep(items, [k]))
 
     def _integer(self, value: ir.Value) -> ir.Value:
         """A Python integer, if it has no more than 64 bits."""

@@ -245,7 +245,7 @@ class Statements:
         return builder.gep(self._base(base), [self.polynomial(offset)], inbounds=True)
 
     def _base(self, name: str) -> ir.Value:
-        """A pointer; addresses that functions outside have given are integers."""
+        """A pointer; addresses that functions outside have given, or that are read from memory, are integers."""
         value = self.values[name]
         return self.builder.inttoptr(value, BYTES) if value.type == I64 else value
 
@@ -305,7 +305,7 @@ class Statements:
             self._mark(value, "environment")
 
     def _put(self, s: Put) -> None:
-        value = self.values[s.value]
+        value = self._base(s.value) if s.type == POINTER else self.values[s.value]
         if isinstance(value, ir.Constant) and isinstance(value.type, (ir.FloatType, ir.DoubleType)):
             value = self._unknown(value)
         stored = self.builder.store(value, self.variable(s.variable, s.type))

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import Any
 
+from .. import policy
 from ..base.frozen import record
 from ..errors import ControlException
 from ..values.kinds import Tree
 from .python.captures import Place
 
-_FEW_VALUES = 3  # that an integer has before it is traced as a symbol
 _MOST_STRUCTURES = 64  # of arguments, whose integers are remembered
 SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1  # of what kernels compute with
 
@@ -76,7 +76,7 @@ class VaryingIntegers:
                 continue
             values = known.values.setdefault(k, set())
             values.add(leaf)
-            if len(values) > _FEW_VALUES:
+            if len(values) > policy.FEW_VALUES:
                 del known.values[k]
                 known.symbols.add(k)
         return self.symbols(structure, leaves)
@@ -112,7 +112,7 @@ class VaryingNumbers:
     @property
     def varying(self) -> frozenset[Place]:
         """Places of numbers that have been found changed a few times."""
-        return frozenset(p for p, n in self._changes.items() if n >= _FEW_VALUES and p not in self._fixed)
+        return frozenset(p for p, n in self._changes.items() if n >= policy.FEW_VALUES and p not in self._fixed)
 
     def note(self, changed: Iterable[Place]) -> None:
         """Numbers at these places are others than in the calls before."""

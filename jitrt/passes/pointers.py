@@ -39,6 +39,7 @@ class Pointers:
         puts: dict[str, set[str]] = {}
         derived: dict[str, set[str]] = {}  # pointers by those that they are made of
         gets: list[ir.Get] = []
+        scopes: dict[str, set[str]] = {}  # of memory whose address is an integer
         for s in ir.statements_within(procedure.body):
             if isinstance(s, ir.Literal) and type(s.value) is int:
                 self._integers[s.target] = Poly.number(s.value)
@@ -55,8 +56,11 @@ class Pointers:
                 puts.setdefault(s.variable, set()).add(s.value)
             elif isinstance(s, ir.Get):
                 gets.append(s)
+            elif isinstance(s, (ir.Load, ir.Store)):
+                scopes.setdefault(s.base, set()).add(s.scope or ANYWHERE)
         derived |= {s.target: puts.get(s.variable, {ANYWHERE}) for s in gets if s.type == ir.POINTER}
         self._close(derived)
+        self._origins = scopes | self._origins
         for s in gets:
             values = {self.offset(Poly.name(v)) for v in puts.get(s.variable, ())} if s.type == _INT else set()
             if values == {Poly.number(0)}:  # as variables are before anything is put there

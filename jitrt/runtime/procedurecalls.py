@@ -13,7 +13,7 @@ import numpy as np
 from ..config import debug
 from ..frontend.control.complexnumbers import COMPLEX
 from ..frontend.control.listresults import ColumnOf, Instance, Known, PartOf, Possibly, Several, pools_in
-from ..frontend.control.outside import element_types
+from ..frontend.control.outside import ArraysOf, element_types
 from ..frontend.control.results import WAY, Argument, First, Made, Number, Result, Stored, Turned
 from ..kernels import guard
 from ..kernels import procedure as returned
@@ -84,6 +84,14 @@ def procedure_table(
             lists.add(number)
             kinds = {"object": id(list), "descr": id(type_), "words": int(type_ is float)}
             return kinds | {"kind": guard.NUMBERS, "slot": memory, "shape": extent}
+        if type(leaf) is list and isinstance(element_types(leaf), ArraysOf):
+            if loop.written:  # which may share memory with them
+                raise Unguarded
+            memory, extent = work.list_at(place)
+            lists.add(number)
+            return _typed(leaf[0], memory, guarded.kept) | {
+                "kind": guard.ARRAYS, "object": id(list), "low": id(np.ndarray), "shape": extent,
+            }  # fmt: skip
         if type(leaf) in COMPLEX:
             return {"object": id(type(leaf)), "slot": work.complex_at(place, leaf), "kind": guard.NUMBER, "words": 2}
         return drawn(leaf, place) if type(leaf) in GENERATORS else _typed(leaf, slot, guarded.kept)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..frontend.control.complexnumbers import COMPLEX, as_array
 from ..frontend.control.external import Step
-from ..frontend.control.outside import array_of, element_types
+from ..frontend.control.outside import ArraysOf, array_of, element_types
 from ..frontend.control.strings import codes
 from ..ir.loops import Procedure
 from ..kernels.external import unregister
@@ -91,6 +91,8 @@ class Work:
                 array = self.arrays[at] = array_of(value, types)
             except OverflowError:
                 return False
+            if isinstance(types, ArraysOf):
+                array[0] = self.words[0]
             self.words[at] = id(array)
             return types is not None
         elif kind is str:

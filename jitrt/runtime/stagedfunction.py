@@ -23,7 +23,7 @@ from ..codegen import tierup
 from ..codegen.entries import entry_of, make_later
 from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count
-from ..frontend.control.outside import element_types
+from ..frontend.control.outside import ArraysOf, element_types
 from ..frontend.control.results import WAY
 from ..frontend.control.stage import MOST_BYTES, MOST_WHOLE_BYTES, is_same_value, stage
 from ..frontend.control.values import NotStaged
@@ -71,6 +71,10 @@ def kind_of(value: Any) -> Any:
     if type(value) is str:
         return str, value.isascii()  # a text of other characters is a constant
     return (list, element_types(value)) if type(value) is list else layout_key(value)
+
+
+def _is_of_arrays(values: list[Any]) -> bool:
+    return isinstance(element_types(values), ArraysOf)
 
 
 def sizes_of(args: Sequence[Any]) -> tuple[Any, ...]:
@@ -170,6 +174,7 @@ class StagedFunction:
         self.results = Results(procedure, layout["data"])
         self.places = self.results.places
         self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known) and k not in self.staged.unread]
+        self.of_arrays = [k for k in self.takes if type(args[k]) is list and _is_of_arrays(args[k])]
         self.assigns = any(self.staged.stores)
         self.may_be_same = self.assigns and sum(map(holder_count, call.trees or ())) > 1
         self.exact = is_exact(procedure)
@@ -262,6 +267,9 @@ class StagedFunction:
         if staged.listed and len({id(args[k]) for k in staged.listed}) < len(staged.listed):
             return MISS
         given = (*args, *[c.read() for c in staged.arrays]) if staged.arrays else args
+        items = [a for k in self.of_arrays for a in args[k]]  # which stay there until the call has ended
+        if items and any(np.may_share_memory(given[k], a) for k in self.written for a in items):
+            return MISS
         try:
             work = self.pool.pop()
         except IndexError:

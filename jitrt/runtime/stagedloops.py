@@ -69,6 +69,7 @@ class LoopEngine:
         self._short: set[Any] = set()  # calls for which the plain function is faster, as it reads no lists beforehand
         self._left: set[Any] = set()  # refused because their loops work on whole arrays
         self._whole: set[Any] = set()  # where loops work on whole arrays
+        self._lengths: dict[Any, set[tuple[int, ...]]] = {}  # of lists in calls that are left
         self.compile_seconds = 0.0
         self.active = True
         self.answering = self.serving = False
@@ -90,7 +91,7 @@ class LoopEngine:
         call, loop, failures = None, None, []
         try:
             call = self._taken(args)
-            loop = self._find(call, instead_of_plain)
+            loop = self._find(call, instead_of_plain or self._has_varying_lists(call))
         except Exception as error:  # nothing has run yet
             if is_users_own(error) or isinstance(error, JitrtError):
                 raise
@@ -197,6 +198,14 @@ class LoopEngine:
         """Whether loops over whole arrays are left to the tracer in calls with such arguments."""
         call = self._taken(args)
         return self.active and (call.key in self._left or self._is_too_large(call))
+
+    def _has_varying_lists(self, call: StagedCall) -> bool:
+        """Whether lists among the arguments of calls that are left have had so many lengths that there will be more."""
+        if call.key not in self._left or not any(type(a) is list for a in call.leaves):
+            return False
+        lengths = self._lengths.setdefault(call.key, set())
+        lengths.add(tuple(len(a) for a in call.leaves if type(a) is list))
+        return len(lengths) > policy.FEW_VALUES
 
     def _is_too_large(self, call: StagedCall) -> bool:
         """Whether loops over whole arrays are left to the tracer since the arrays are large."""

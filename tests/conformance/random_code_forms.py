@@ -552,7 +552,7 @@ CONF['last'] = <a>
 BUF[...] = <s>
 BUF[0] += 1
 setattr(<o>, 'n', 3)
-<v>.resize(<v>.shape, refcheck=False)
+<w> = <v>.copy()¶ <w>.resize(<w>.shape, refcheck=False)
 <v>.shape = <v>.shape
 <w> = iter(<l>)
 <w> = lambda q: q * <s> + 1

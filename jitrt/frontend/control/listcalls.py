@@ -17,7 +17,7 @@ from .arrays import ZERO, contiguous_strides
 from .expressions import Expressions
 from .holders import holds
 from .iterations import MOST_UNROLLED
-from .lists import Appended, GrownList, RowOf, RunTimeList, Tuples
+from .lists import Appended, Given, GrownList, RowOf, RunTimeList
 from .values import (
     LISTED,
     Array,
@@ -115,7 +115,7 @@ class ListCalls(Expressions):
         r = self.r
         if name not in _METHODS or (kwargs and name != "sort") or len(args) not in _METHODS[name]:
             raise NotStaged(f"the method {name} of lists")
-        if isinstance(values, (RowOf, Tuples)) and values.argument is not None:
+        if isinstance(values, (RowOf, Given)) and values.argument is not None:
             raise NeedsValue(values.argument)  # it has to be a list that is appended to
         if not isinstance(values, Appended) or name not in ("append", "extend"):
             values = self.changeable(values)
@@ -173,7 +173,7 @@ class ListCalls(Expressions):
         """A list that statements may change in all ways."""
         if isinstance(values, list):
             self.need_grown(values)
-        if isinstance(values, Appended) or (isinstance(values, (RowOf, Tuples)) and values.argument is not None):
+        if isinstance(values, Appended) or (isinstance(values, (RowOf, Given)) and values.argument is not None):
             raise NotStaged("a change of a list that is an argument")
         if not isinstance(values, (GrownList, Referenced)):
             references.need("a change of a list in a list", values)

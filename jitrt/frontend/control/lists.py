@@ -11,7 +11,7 @@ written: `LISTED` is one of the origins of their memory.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -37,7 +37,7 @@ from .kinds import Held, Kind, Number, Parts, Reference, Rows, Same, assembled, 
 from .listkinds import array_dtype, dtypes_of_leaf, is_of_objects, joined, kind_of_element, leaves_of, values_of
 from .recorder import MOST_EXTENT, Recorder
 from .subscripts import rows_of, sliced, wrapped
-from .values import BOOL, INT, Array, Composite, ListChanges, NotStaged, Referenced, RunTime, View
+from .values import BOOL, IN_LIST, INT, LISTED, Array, Composite, ListChanges, NotStaged, Referenced, RunTime, View
 from .variables import number_dtypes, number_of, number_registers
 
 
@@ -181,23 +181,66 @@ class RowOf(RunTime):
         references.need("a list in several lists", self)
 
 
-class Tuples(RunTime):
-    """A list of tuples of numbers, the argument of that number, of whose parts the caller has made columns."""
+class Given(RunTime):
+    """A list of tuples of numbers, or of arrays, which is an argument: the caller has made an array of it.
+
+    Parameters
+    ----------
+    kind : Kind
+        Of its elements.
+    element : callable
+        Gives the element at an index.
+    array : callable
+        Gives what NumPy makes of the list.
+    count : Poly
+    argument : int
+    """
 
     stands_for = list
 
-    def __init__(self, kind: Parts, columns: list[Column], count: Poly, argument: int):
-        self.kind, self.columns, self.count, self.argument = kind, columns, count, argument
+    def __init__(
+        self, kind: Kind, element: Callable[[Poly], Any], array: Callable[[], Array], count: Poly, argument: int
+    ):
+        self.kind, self.element, self.array, self.count, self.argument = kind, element, array, count, argument
 
 
-def given_tuples(r: Recorder, name: str, parts: Sequence[Number], count: Poly) -> Tuples:
-    """A list that is an argument, of tuples of these parts."""
+def given_tuples(r: Recorder, name: str, parts: Sequence[Number], count: Poly) -> Given:
+    """A list that is an argument, of tuples of these parts, of each of which the caller has made a column."""
     columns = []
     for k, part in enumerate(parts):
         column = Column(r.variable(), (), part.dtype, 0)
         r.put(column.base, r.address(View(name, count * (8 * k), (), frozenset({name}))), POINTER)
         columns.append(column)
-    return Tuples(Parts(tuple, tuple(parts)), columns, count, int(name[1:]))
+    kind = Parts(tuple, tuple(parts))
+    return Given(
+        kind,
+        lambda at: _made(r, None, kind, columns, at),
+        lambda: _array_of(r, kind, columns, count),
+        count,
+        int(name[1:]),
+    )
+
+
+def given_arrays(r: Recorder, name: str, dtype: np.dtype, ndim: int, words: Poly) -> Given:
+    """A list that is an argument, of arrays of one shape, which stand behind that in as many words."""
+    table = a.in_memory(r, View(name, ZERO, (Poly.number(8),), frozenset({name})), INT, (words,))
+    places = [table.element((Poly.number(k),)) for k in range(1 + ndim)]
+    for place in places:
+        r.facts.bound(place, [0], [MOST_EXTENT])
+    data, *rest = map(Poly.name, places)
+    shape, count = tuple(rest), words - (1 + ndim)
+    strides = a.contiguous_strides(shape, dtype)
+    origins = frozenset({IN_LIST, LISTED})
+
+    def element(at: Poly) -> Array:
+        item = table.element((at + (1 + ndim),))
+        memory = r.load(View(item, data, (), origins), INT, ())
+        return a.in_memory(r, View(memory, ZERO, strides, origins), dtype, shape)
+
+    def array() -> Array:
+        return Array(dtype, (count, *shape), lambda indices: element(indices[0]).element(indices[1:]), origins)
+
+    return Given(Held(dtype, ndim, frozenset(), True, None, True, None), element, array, count, int(name[1:]))
 
 
 def given(r: Recorder, name: str, kind: Number, count: Poly) -> RowOf:
@@ -208,7 +251,7 @@ def given(r: Recorder, name: str, kind: Number, count: Poly) -> RowOf:
     return RowOf(r, None, ZERO, kind, [column], int(name[1:]))
 
 
-RunTimeList = GrownList | RowOf | Tuples | Referenced
+RunTimeList = GrownList | RowOf | Given | Referenced
 
 
 def length(r: Recorder, values: RunTimeList) -> Poly:
@@ -219,7 +262,7 @@ def length(r: Recorder, values: RunTimeList) -> Poly:
         raise NotStaged(
             "a look at a list among the arguments that is appended to, or holds more than numbers and tuples of them"
         )
-    if isinstance(values, Tuples):
+    if isinstance(values, Given):
         return values.count
     return r.extent(values.columns[0].extents[0] if isinstance(values, RowOf) else values.count)
 
@@ -311,8 +354,8 @@ def element(r: Recorder, values: RunTimeList, at: Poly) -> Any:
     """The element at an index in range."""
     if isinstance(values, RowOf):
         return number_of(r, values.kind, [column_array(r, c, a.ONE).element((values.at, at)) for c in values.columns])
-    if isinstance(values, Tuples):
-        return _made(r, None, values.kind, values.columns, at)
+    if isinstance(values, Given):
+        return values.element(at)
     if isinstance(values, Referenced):
         pool = references.pool_of(r, values.kind)
         return _made(r, None, values.kind, pool.columns, references.start(r, values) + at)
@@ -415,7 +458,7 @@ def part(r: Recorder, values: RunTimeList, item: slice, place: Hashable) -> Grow
 def write(r: Recorder, values: RunTimeList, index: Poly, value: Any) -> None:
     """``values[index] = value``."""
     _check_order(r, values)
-    if isinstance(values, Tuples):
+    if isinstance(values, Given):
         raise NotStaged("a change of a list that is an argument")
     if isinstance(values, RowOf):
         _write_into_row(r, values, index, value)
@@ -502,6 +545,8 @@ def as_array(r: Recorder, values: RunTimeList) -> Array:
     count = length(r, values)
     if isinstance(values, RowOf):
         return _numbers(r, values.kind, values.columns, count, values.at)
+    if isinstance(values, Given):
+        return values.array()
     if isinstance(values, Referenced):
         return _array_of(r, values.kind, references.pool_of(r, values.kind).columns, count, references.start(r, values))
     if isinstance(values, GrownList) and values.kind is None:

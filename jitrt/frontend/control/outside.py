@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import sys
 import types
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.frozen import frozen
 from ...values.functions import MISSING, is_callback
 from ...values.keys import GENERATORS
 from ..python.captures import Capture
@@ -156,15 +158,35 @@ def is_source(value: Any) -> bool:
 _OF_WORDS: dict[frozenset[type], type] = {frozenset({t}): t for t in (int, float, np.int64, np.float64)}
 
 
+DTYPES = "?bhilqBHILQfdFD"  # of arrays that procedures take
+
+
+@frozen
+class ArraysOf:
+    """What the elements of a list are that are arrays of one shape, aligned and in C order."""
+
+    dtype: str
+    ndim: int
+
+
 def element_types(value: list[Any]) -> Any:
     """The type of the numbers in a list, or a tuple of types where it holds tuples of numbers; None for other lists.
+
+    Of a list of arrays of one type and shape it is `ArraysOf`.
 
     Examples
     --------
     >>> element_types([1.0, 2.0]), element_types([(1, 2.0), (3, 4.0)]), element_types([1, 2.0])
     (<class 'float'>, (<class 'int'>, <class 'float'>), None)
+    >>> element_types([np.zeros(3), np.ones(3)])
+    ArraysOf(dtype='d', ndim=1)
     """
     kinds = frozenset(map(type, value))
+    if kinds == {np.ndarray}:
+        dtype, shape = value[0].dtype, value[0].shape
+        is_known = dtype.isnative and dtype.char in DTYPES and shape
+        is_alike = is_known and all(a.shape == shape and a.dtype == dtype and a.flags.carray for a in value)
+        return ArraysOf(dtype.char, len(shape)) if is_alike else None
     if kinds != {tuple}:
         return _OF_WORDS.get(kinds)
     lengths = frozenset(map(len, value))
@@ -177,11 +199,16 @@ def element_types(value: list[Any]) -> Any:
 def array_of(values: list[Any], types: Any) -> np.ndarray:
     """The elements of a list as procedures get them: of tuples the parts one after the other, each in words.
 
+    Of arrays it is a place for the offset of an array's data address in its object, their shape, and the objects.
+
     Raises
     ------
     OverflowError
         If an integer takes more than a word.
     """
+    if isinstance(types, ArraysOf):
+        head = (0, *values[0].shape)
+        return np.fromiter(itertools.chain(head, map(id, values)), np.int64, len(head) + len(values))
     if not isinstance(types, tuple):
         return np.array(values, types)
     made = np.empty((len(types), len(values)), np.int64)

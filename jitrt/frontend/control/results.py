@@ -37,6 +37,7 @@ from .scalars import poly_of, register_of, settled
 from .subscripts import Axis, view_of
 from .values import (
     BOOL,
+    IN_LIST,
     INT,
     LISTED,
     Array,
@@ -239,6 +240,8 @@ def _kept_apart(r: Recorder, values: GrownList, made: dict[str, Any]) -> GrownLi
 def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
     view = value.memory
     origins = view.origins - {LISTED}
+    if IN_LIST in origins:
+        raise NotStaged("a result that is an array in a list that is an argument")
     given = sorted(int(origin[1:]) for origin in origins if origin.startswith("x"))
     if given and len(origins) == 1:
         return Argument(given[0]) if view.is_given else _part(r, value, results, made)

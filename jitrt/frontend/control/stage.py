@@ -28,9 +28,9 @@ from .composites import put_together
 from .external import Step, is_worth_it
 from .holders import pointers_of
 from .kinds import Number
-from .lists import Appended, RunTimeList, given, given_tuples
+from .lists import Appended, RunTimeList, given, given_arrays, given_tuples
 from .makingobjects import check_results
-from .outside import Captures, element_types, is_function, is_source
+from .outside import DTYPES, ArraysOf, Captures, element_types, is_function, is_source
 from .recorder import MOST_EXTENT, Recorder
 from .results import WAY, Result, Stored, check_lists_apart, keep_apart, result_of, settled_results, stores_of
 from .source import bind, definition_of
@@ -346,6 +346,11 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
     if ("appended", number) in r.changing or (type(value) is list and types is None):
         return Appended(r, number)
     if types is not None:
+        if isinstance(types, ArraysOf):
+            parameter = Parameter(name, INT, 1, True)
+            r.parameters.append(parameter)
+            r.facts.bound(parameter.extent(0), [1 + types.ndim], [MOST_EXTENT])
+            return given_arrays(r, name, np.dtype(types.dtype), types.ndim, Poly.name(parameter.extent(0)))
         is_of_tuples = isinstance(types, tuple)
         kinds = [Number(np.dtype(t), t in (int, float)) for t in (types if is_of_tuples else (types,))]
         parameter = Parameter(name, INT if is_of_tuples else kinds[0].dtype, 1 + is_of_tuples, True)
@@ -388,7 +393,7 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
 
 def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
     dtype = value.dtype
-    if dtype.char not in "?bhilqBHILQfdFD" or not value.ndim or is_twin(dtype):
+    if dtype.char not in DTYPES or not value.ndim or is_twin(dtype):
         raise NotStaged(f"an array of {dtype}")
     if encoding := encoding_of(value):
         r.encodings[name], dtype = encoding, np.dtype(dtype.newbyteorder("=").str)
