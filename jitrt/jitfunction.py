@@ -222,6 +222,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
         if known.plain is not None:
             return Explanation(self.__name__, known.plain.reason, loops=self._loops_of(args, known.plain.reason))
         by_position = self._loops.by_position(args, kwargs)
+        if self._labelled is not None and (labelled := self._labelled.explain(args, kwargs)) is not None:
+            return labelled
         if by_position is not None and (loop := self._loops.source(by_position)):
             return self._of_procedure(loop, by_position)
         in_order = args if by_position is None else by_position

@@ -34,6 +34,7 @@ from ..runtime.loopengine import LATER, MISS, NoLoops, loop_engine
 from ..runtime.tally import tally_of
 from ..values.growing import NOT_GROWING
 from ..values.kinds import TooMany, flatten_call
+from .labelled import LabelledCalls, has_series
 from .options import NO_OPTIONS, Options
 from .traced import STAYS_IN_PYTHON, TracedCalls
 from .tracing import internal_error, warn
@@ -160,6 +161,7 @@ class ServedFunction(NativeCallable):
         self._sites: dict[Hashable, Site] = {}
         self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
+        self._labelled: LabelledCalls | None = None  # as soon as there are calls with Series
         code = getattr(self._function, "__code__", None)
         self._names_itself = code is not None and code.co_name in (*code.co_names, *code.co_freevars)
         self._waiting = Waiting(self._function, not isinstance(self._loops, NoLoops))
@@ -172,6 +174,8 @@ class ServedFunction(NativeCallable):
             return self._function(*args, **kwargs)
         traced, known = self._traced, self._specialisations
         self._slow_calls += 1
+        if self._labelled is not None and (result := self._with_labels(args, kwargs)) is not MISS:
+            return result
         self._dispatch.note_python()
         traced.last = None
         if self._is_new:
@@ -279,8 +283,23 @@ class ServedFunction(NativeCallable):
                 site.become(Served.STAGED)
                 self._serve_loops(by_position)
                 return result
+        if self._labelled is None and has_series(args, kwargs):
+            self._labelled = LabelledCalls(self._function, lambda on_values: type(self)(on_values, self._options))
+            result = self._with_labels(args, kwargs)
+            if result is not MISS:
+                return result
         self._fall_back(site, found)
         return traced.run_plain(found, call)
+
+    def _with_labels(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a call with Series of the same labels, or `MISS`."""
+        if self._labelled is None or not has_series(args, kwargs):
+            return MISS
+        with self._tally.runs_compiled():
+            result = self._labelled.call(args, kwargs)
+        if result is not MISS:
+            self._traced.last = None
+        return result
 
     @staticmethod
     def _is_spared(found: Specialisation, is_new: bool) -> bool:

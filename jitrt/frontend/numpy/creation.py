@@ -246,7 +246,7 @@ def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
         except (_NotKept, TypeError):
             is_kept, result = False, function(*args, **kwargs)
     made = literal(state, result)
-    if type(made) is Tracer and not (is_kept or result.flags.writeable):
+    if type(made) is Tracer and made is not result and not (is_kept or result.flags.writeable):
         made.flags.writeable = False
     return made
 

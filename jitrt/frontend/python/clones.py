@@ -36,7 +36,7 @@ from .classes import STAND_INS, asked, type_among
 from .codescan import is_traced_through
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
 from .externals import is_external
-from .purevalues import PURE_FUNCTIONS, SCOPES, is_namespace_getter
+from .purevalues import PURE_FUNCTIONS, SCOPES, is_namespace_getter, works_on_symbols
 from .userline import user_line
 
 
@@ -165,7 +165,7 @@ class Clones:
         if is_namespace_getter(inner):
             return lambda *arrays, **options: self.of(inner(*map(_example, arrays), **options))
         is_copied = isinstance(inner, types.FunctionType) and not is_numpy(inner)
-        if is_copied and inner not in PURE_FUNCTIONS and inner not in SCOPES:
+        if is_copied and inner not in PURE_FUNCTIONS and inner not in SCOPES and not works_on_symbols(inner):
             made = self._function(inner)
             if is_callback(value):
                 called = refusing("a function by numba.cfunc is called by its address")

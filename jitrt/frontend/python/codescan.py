@@ -41,6 +41,7 @@ from .purevalues import (
     is_container,
     is_namespace_getter,
     is_one_of,
+    works_on_symbols,
 )
 
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
@@ -83,7 +84,7 @@ class Scan:
             Container and key that hold it; None for what nobody rebinds.
         """
         loaded, value = value, underlying(value)
-        if is_namespace_getter(value):
+        if is_namespace_getter(value) or works_on_symbols(value):
             return
         if is_external(value) and not is_traced_through(value):
             self.has_steps = True

@@ -70,6 +70,7 @@ _EFFECTS: dict[Any, str] = {
     id: "asks where an object is in memory",
     warnings.warn: "gives a warning",
 }
+_OF_STAND_INS = "jitrt.frontend.numpy.labelled"
 _MOST_KEPT = 64  # what a list or dict may hold that is taken apart at every call
 
 
@@ -107,6 +108,11 @@ def is_namespace_getter(value: Any) -> bool:
     """Whether `value` is the function of ``array_api_compat``, or of a copy of it, that gives a namespace."""
     known = isinstance(value, types.FunctionType) and value.__name__ in ("array_namespace", "get_namespace")
     return known and "array_api_compat" in (value.__module__ or "").split(".")
+
+
+def works_on_symbols(value: Any) -> bool:
+    """Whether `value` is a function that makes the stand-ins for objects of other libraries, or takes them apart."""
+    return isinstance(value, types.FunctionType) and value.__module__ == _OF_STAND_INS
 
 
 def is_one_of(value: Any, functions: Collection[Any]) -> bool:

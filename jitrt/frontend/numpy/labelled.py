@@ -1,0 +1,281 @@
+"""What stands for a pandas Series in a trace: what acts element by element, or folds, on its values alone.
+
+All Series of a call have the same labels, so that none of this looks at them. Everything else ends the trace.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import Untraceable
+from ...ir import build as b
+from ..python.userline import user_line
+from .maskedoperations import silenced, state
+from .operators import BINARY, COMPARISONS, UNARY, is_tracer
+
+SERIES, TUPLE, LIST, DICT, OTHER, GIVEN = range(6)  # what a result has been
+NO_NAME = -1  # of what is made of Series with different names
+
+_INFINITY = float("inf")
+
+
+def _refuse(what: str) -> Any:
+    raise Untraceable(f"{what} of a pandas Series", user_line())
+
+
+class NotTraced(Exception):
+    """The function of values is about to run as plain Python, which the function of Series does as well."""
+
+
+class Labelled:
+    """A Series whose values are symbols.
+
+    Parameters
+    ----------
+    values : Tracer
+        With one axis.
+    name : int
+        The number of its name among those of the call's Series, or `NO_NAME`.
+
+    Raises
+    ------
+    NotTraced
+        If the values are none.
+    """
+
+    __slots__ = ("_name", "_values")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values: Any, name: int):
+        if not is_tracer(values):
+            raise NotTraced
+        self._values, self._name = values, name
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return sys.modules["pandas"].Series
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or kwargs or ufunc.nout != 1:
+            return _refuse(f"{ufunc.__name__} with options")
+        name = _OPERATORS.get(ufunc)
+        if name is not None:  # pandas, too, takes the operator
+            first, *others = inputs
+            return _operated(name, first, *others)
+        return _made(ufunc, inputs)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if function in _ON_VALUES:
+            return function(*map(_values_of, args), **kwargs)
+        method = _METHODS.get(function)
+        if method is None or args[0] is not self:
+            return _refuse(f"np.{function.__name__}")
+        if method in ("std", "var"):
+            kwargs = {"ddof": 0} | kwargs
+        return getattr(self, method)(*args[1:], **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return _refuse(name)
+
+    shape = property(lambda self: self._values.shape)
+    size = property(lambda self: self._values.size)
+    ndim = property(lambda self: 1)
+    dtype = property(lambda self: self._values.dtype)
+    values = property(lambda self: self._values[:])
+
+    def to_numpy(self) -> Any:
+        return self._values[:]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def abs(self) -> Any:
+        return abs(self)
+
+    def isna(self) -> Any:
+        values = self._values
+        return Labelled(np.isnan(values) if values.dtype.kind == "f" else values != values, self._name)
+
+    isnull = isna
+
+    def notna(self) -> Any:
+        return Labelled(np.logical_not(self.isna()._values), self._name)
+
+    notnull = notna
+
+    def fillna(self, value: Any) -> Any:
+        if self.dtype != np.float64 or type(value) not in (int, float):
+            return _refuse("fillna")
+        return Labelled(np.where(np.isnan(self._values), float(value), self._values), self._name)
+
+    def clip(self, lower: Any = None, upper: Any = None) -> Any:
+        limits = (lower, upper)
+        if self.dtype != np.float64 or any(v is not None and (type(v) not in (int, float) or v != v) for v in limits):
+            return _refuse("clip")
+        values = self._values
+        for limit, beyond in ((upper, np.greater), (lower, np.less)):
+            if limit is not None:
+                values = np.where(beyond(values, limit), float(limit), values)
+        return Labelled(values[:], self._name) if values is self._values else Labelled(values, self._name)
+
+    # Folds leave out what is missing.
+
+    def _parts(self, fill: float, axis: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+        """The values, with `fill` for those that are missing, and how many are not."""
+        if axis not in (None, 0) or any(v is not None for v in options.values()):
+            _refuse("a fold with options")
+        values = self._values
+        if values.dtype.kind not in "fiu" or (values.dtype.kind == "f" and values.dtype != np.float64):
+            _refuse(f"a fold over {values.dtype}")
+        if values.dtype.kind != "f":
+            return values, values.size
+        missing = np.isnan(values)
+        return np.where(missing, fill, values), values.size - np.count_nonzero(missing)
+
+    def sum(self, axis: Any = None, **options: Any) -> Any:
+        return self._parts(0.0, axis, options)[0].sum()
+
+    def mean(self, axis: Any = None, **options: Any) -> Any:
+        values, count = self._parts(0.0, axis, options)
+        _require_more(count, 0)
+        return np.true_divide(values.sum(dtype=np.float64), count)
+
+    def min(self, axis: Any = None, **options: Any) -> Any:
+        values, count = self._parts(_INFINITY, axis, options)
+        _require_more(count, 0)
+        return values.min()
+
+    def max(self, axis: Any = None, **options: Any) -> Any:
+        values, count = self._parts(-_INFINITY, axis, options)
+        _require_more(count, 0)
+        return values.max()
+
+    def var(self, axis: Any = None, ddof: int = 1, **options: Any) -> Any:
+        if type(ddof) is not int:
+            return _refuse("a degree of freedom that is no integer")
+        values, count = self._parts(0.0, axis, options)
+        _require_more(count, max(ddof, 0))
+        away = (np.true_divide(values.sum(dtype=np.float64), count) - values) ** 2
+        if self.dtype.kind == "f":
+            away = np.where(np.isnan(self._values), 0.0, away)
+        return np.true_divide(away.sum(dtype=np.float64), count - ddof)
+
+    def std(self, axis: Any = None, ddof: int = 1, **options: Any) -> Any:
+        return np.sqrt(self.var(axis, ddof, **options))
+
+
+def _require_more(count: Any, least: int) -> None:
+    """Let the trace hold for calls in which more values than `least` are there: others give another type."""
+    if not is_tracer(count):
+        if count <= least:
+            _refuse("a fold over too few values")
+    elif not state().assume(b.elementwise(np.greater, count._node, b.constant(least))):
+        _refuse("a fold over too few values that are not missing")
+
+
+def _is_labelled(value: Any) -> bool:
+    return issubclass(type(value), Labelled)
+
+
+def _values_of(value: Any) -> Any:
+    return value._values if _is_labelled(value) else value
+
+
+def _made(function: Callable[..., Any], inputs: tuple) -> Labelled:
+    """What a function of elements gives of Series, and numbers or arrays."""
+    series = [v for v in inputs if _is_labelled(v)]
+    shape = series[0].shape
+    for v in inputs:
+        is_array = is_tracer(v) and v.shape in ((), shape)
+        if not (_is_labelled(v) or is_array or type(v) in (bool, int, float) or isinstance(v, np.generic)):
+            _refuse(f"an operation with {type(v).__name__}")
+    names = {v._name for v in series}
+    return Labelled(function(*map(_values_of, inputs)), names.pop() if len(names) == 1 else NO_NAME)
+
+
+def _operated(name: str, *operands: Any) -> Any:
+    """An operator, as pandas has it: it never warns."""
+    if not all(_fits(name, v) for v in operands) or (name == "pow" and any(_is_whole(v) for v in operands)):
+        return _refuse(f"the operator {name} with such operands")
+    with silenced("divide", "over", "under", "invalid"):
+        return _made(_PYTHONS[name], operands)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value is a Series of integers, of which pandas raises powers in its own way."""
+    return _is_labelled(value) and value.dtype.kind != "f"
+
+
+def _fits(name: str, value: Any) -> bool:
+    kind = value.dtype.kind if hasattr(value, "dtype") else {bool: "b", int: "i", float: "f"}.get(type(value), "O")
+    return kind in _KINDS.get(name, "")
+
+
+_KINDS = (
+    dict.fromkeys(("add", "sub", "mul", "truediv", "neg", "pos", "abs"), "fiu")
+    | {"pow": "fi", "invert": "b"}
+    | dict.fromkeys(("and", "or", "xor"), "b")
+    | dict.fromkeys(COMPARISONS, "fiub")
+)  # of operands; pandas has rules of its own for others
+_PYTHONS = {name: python for name, (_, python) in (BINARY | COMPARISONS | UNARY).items()}
+_OPERATORS = {ufunc: name for name, (ufunc, _) in (BINARY | COMPARISONS | UNARY).items()}
+_ON_VALUES = frozenset({np.where, np.isclose, np.count_nonzero})
+_METHODS = {f: f.__name__ for f in (np.sum, np.mean, np.min, np.max, np.std, np.var)}
+
+
+def _operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    return lambda self, other: _operated(name, other, self) if reflected else _operated(name, self, other)
+
+
+for _name in BINARY:
+    for _prefix, _is_reflected in (("", False), ("r", True)):
+        setattr(Labelled, f"__{_prefix}{_name}__", _operator(_name, _is_reflected))
+    setattr(Labelled, f"__i{_name}__", lambda self, other: _refuse("an assignment by an operator"))
+for _name in COMPARISONS:
+    setattr(Labelled, f"__{_name}__", _operator(_name, False))
+for _name in UNARY:
+    setattr(Labelled, f"__{_name}__", lambda self, n=_name: _operated(n, self))
+for _name in "array bool complex contains float getitem int iter reduce_ex repr setitem".split():
+    setattr(Labelled, f"__{_name}__", lambda *args, n=_name, **kwargs: _refuse(n))
+
+
+def stand_ins(
+    names: tuple[str, ...], labels: tuple[int | None, ...], values: tuple
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of the function, of which the last have `names`.
+
+    Parameters
+    ----------
+    names : tuple of str
+    labels : tuple
+        For each argument the number of its name if it is a Series, else None.
+    values : tuple
+
+    Raises
+    ------
+    NotTraced
+        If the values of Series are no symbols.
+    """
+    given = [v if k is None else Labelled(v, k) for v, k in zip(values, labels)]
+    count = len(given) - len(names)
+    return given[:count], dict(zip(names, given[count:]))
+
+
+def told(result: Any, given: tuple) -> tuple:
+    """A result without Series, and what has been one."""
+    if issubclass(type(result), Labelled):
+        for k, argument in enumerate(given):
+            if argument is result:
+                return GIVEN, k
+        return SERIES, result._values, result._name
+    if type(result) is tuple:
+        return TUPLE, tuple([told(part, given) for part in result])
+    if type(result) is list:
+        return LIST, tuple([told(part, given) for part in result])
+    if type(result) is dict:
+        return DICT, tuple([told(part, given) for part in result.values()]), tuple(result)
+    return OTHER, result
