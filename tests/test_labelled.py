@@ -237,3 +237,41 @@ def test_clear_forgets():
     fast(series(1))
     fast.clear()
     assert same(fast(series(1)), series(1) * 2 + 1)
+
+
+XARRAY = {
+    "arithmetic": lambda a, c: (a * 2.5 - c) / (c + 1) + 1 / a,
+    "functions": lambda a, c: np.exp(-a * a) * np.sin(c) + abs(a) ** 0.5,
+    "comparisons": lambda a, c: ((a > 0) & ~(c <= a), a == c),
+    "choices": lambda a, c: np.where((a > 0) & (c > 0), a, 0.5) + a.values,
+    "extremes": lambda a, c: np.maximum(a, 2) + np.minimum(c, 0.0) * len(a) + a.ndim,
+}
+NOT_COMPILED = {
+    "folds": lambda a, c: a - a.mean(),
+    "axes": lambda a, c: a.T + c,
+    "elements": lambda a, c: a[0] + c,
+    "attributes": lambda a, c: (a * 2 + c).assign_attrs(unit="m"),
+    "coordinates": lambda a, c: a * a.x + c,
+}
+
+
+@pytest.mark.parametrize("name", [*XARRAY, *NOT_COMPILED])
+def test_data_arrays(name):
+    xr = pytest.importorskip("xarray")
+    data = np.random.default_rng(1).normal(size=(30, 20))
+    data[2, 3] = np.nan
+    a = xr.DataArray(data, dims=("t", "x"), coords={"t": range(30), "x": np.arange(20.0), "k": 3}, name="a")
+    others = [a.rename("c") * 0.5 + 1, a + 1, a[::-1], a[:20] * 2, a.drop_vars("k"), a.assign_attrs(unit="m")]
+    function = (XARRAY | NOT_COMPILED)[name]
+    fast = jitrt.jit(function)
+    for k, c in enumerate(others):
+        for _ in range(3):
+            (want, told), (got, warned) = outcome(function, (a, c)), outcome(fast, (a, c))
+            for x, y in zip(want if isinstance(want, tuple) else (want,), got if isinstance(got, tuple) else (got,)):
+                assert type(x) is type(y)
+                if isinstance(x, xr.DataArray):
+                    xr.testing.assert_allclose(x, y, rtol=1e-13)
+                    assert x.name == y.name and x.attrs == y.attrs and x.dtype == y.dtype
+            assert told == warned
+        if k < 2:
+            assert (fast.explain(a, c).plain_reason == "") == (name in XARRAY)

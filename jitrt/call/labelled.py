@@ -1,4 +1,4 @@
-"""Calls with pandas Series that have the same labels: compiled code has their values, and results get the labels again.
+"""Calls with pandas Series, or xarray DataArrays, that have the same labels: compiled code has their values.
 
     f(prices, volumes)  →  a function of two arrays, and Series of what it gives
 
@@ -14,22 +14,71 @@ from typing import Any
 import numpy as np
 
 from ..errors import JitrtError
-from ..frontend.numpy.labelled import DICT, GIVEN, LIST, NO_NAME, SERIES, TUPLE, NotTraced, stand_ins, told
+from ..frontend.numpy.labelled import (
+    DICT,
+    GIVEN,
+    LABELLED,
+    LIST,
+    NO_NAME,
+    STAND_INS,
+    TUPLE,
+    Label,
+    NotTraced,
+    stand_ins,
+    told,
+)
 from ..runtime.loopengine import MISS
 
 _DTYPES = frozenset("?bhilBHILfd")  # of values
 _MOST_KINDS = 64  # of calls, of which it is known whether they are compiled
 
 
-def has_series(args: tuple, kwargs: dict[str, Any]) -> bool:
-    """Whether there is a Series among the arguments."""
-    pandas = sys.modules.get("pandas")
-    kind = getattr(pandas, "Series", None)
-    return kind is not None and any(type(a) is kind for a in (*args, *kwargs.values()))
+def _of_pandas(value: Any, first: Any) -> np.ndarray | None:
+    """The values of a Series that has nothing but these, a name, and the index of the `first` one."""
+    if value.attrs or not value.flags.allows_duplicate_labels or not value.index.is_(first.index):
+        return None
+    return value.values
+
+
+def _of_xarray(value: Any, first: Any) -> np.ndarray | None:
+    """The values of a DataArray that has nothing but these, a name, and the coordinates of the `first` one."""
+    if value.attrs or value.dims != first.dims:
+        return None
+    ours, its = value.coords.variables, first.coords.variables
+    return value.data if ours.keys() == its.keys() and all(ours[k] is its[k] for k in its) else None
+
+
+def _series(first: Any, values: np.ndarray, name: Any) -> Any:
+    return type(first)(values, index=first.index, name=name, copy=False)
+
+
+def _data_array(first: Any, values: np.ndarray, name: Any) -> Any:
+    made = first.copy(deep=False, data=values)
+    made.name = name
+    return made
+
+
+# How objects are taken apart, and made of values; both get the first one of the call.
+_LIBRARIES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "pandas.Series": (_of_pandas, _series),
+    "xarray.DataArray": (_of_xarray, _data_array),
+}
+
+
+def _kinds() -> dict[type, str]:
+    """The classes that are known, of libraries that have been imported."""
+    found = {key: getattr(sys.modules.get(kind.library), kind.kind, None) for key, kind in STAND_INS.items()}
+    return {kind: key for key, kind in found.items() if kind is not None}
+
+
+def has_labels(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether there is an array with labels among the arguments."""
+    kinds = _kinds()
+    return bool(kinds) and any(type(a) in kinds for a in (*args, *kwargs.values()))
 
 
 class LabelledCalls:
-    """Calls of one function with Series.
+    """Calls of one function with arrays that have labels.
 
     Parameters
     ----------
@@ -40,7 +89,7 @@ class LabelledCalls:
     """
 
     def __init__(self, function: Callable[..., Any], compiled: Callable[[Callable[..., Any]], Any]):
-        def on_values(names: tuple[str, ...], labels: tuple[int | None, ...], *values: Any) -> Any:
+        def on_values(names: tuple[str, ...], labels: tuple[Label, ...], *values: Any) -> Any:
             args, kwargs = stand_ins(names, labels, values)
             return told(function(*args, **kwargs), (*args, *kwargs.values()))
 
@@ -81,7 +130,7 @@ class LabelledCalls:
 
 
 class _Taken:
-    """The arguments of a call, with arrays in place of Series.
+    """The arguments of a call, with arrays in place of what has labels.
 
     Attributes
     ----------
@@ -94,34 +143,27 @@ class _Taken:
     given: tuple | None = None
 
     def __init__(self, args: tuple, kwargs: dict[str, Any]):
-        kind = sys.modules["pandas"].Series
-        self.series: list[Any] = []
-        self.names: list[Any] = []
-        labels: list[int | None] = []
-        values: list[Any] = []
+        kinds = _kinds()
         self.arguments = (*args, *kwargs.values())
+        self.first: Any = None
+        self.names: list[Any] = []
+        labels: list[Label] = []
+        values: list[Any] = []
         for argument in self.arguments:
-            if type(argument) is not kind:
+            key = kinds.get(type(argument))
+            if key is None:
                 labels.append(None)
                 values.append(argument)
                 continue
-            array = argument.values
-            if not self._fits(argument, array):
+            if self.first is None:
+                self.first, self._make = argument, _LIBRARIES[key][1]
+            array = _LIBRARIES[key][0](argument, self.first) if type(argument) is type(self.first) else None
+            if type(array) is not np.ndarray or array.dtype.char not in _DTYPES or not array.dtype.isnative:
                 return
-            labels.append(self._number(argument.name))
+            labels.append((key, self._number(argument.name)))
             values.append(array)
         self.kind = tuple(kwargs), tuple(labels), tuple([v.dtype if type(v) is np.ndarray else type(v) for v in values])
         self.given = (tuple(kwargs), tuple(labels), *values)
-
-    def _fits(self, series: Any, array: Any) -> bool:
-        """Whether all there is to a Series are its values, its name, and the labels that the others have."""
-        if type(array) is not np.ndarray or array.dtype.char not in _DTYPES or not array.dtype.isnative:
-            return False
-        if series.attrs or not series.flags.allows_duplicate_labels:
-            return False
-        is_first = not self.series
-        self.series.append(series)
-        return is_first or series.index.is_(self.series[0].index)
 
     def _number(self, name: Any) -> int:
         for k, known in enumerate(self.names):
@@ -133,10 +175,8 @@ class _Taken:
     def labelled(self, found: Any) -> Any:
         """The result that `told` tells of."""
         what, value, *rest = found
-        if what == SERIES:
-            name = None if rest[0] == NO_NAME else self.names[rest[0]]
-            kind = type(self.series[0])
-            return kind(value, index=self.series[0].index, name=name, copy=False)
+        if what == LABELLED:
+            return self._make(self.first, value, None if rest[0] == NO_NAME else self.names[rest[0]])
         if what == GIVEN:
             return self.arguments[value]
         if what == DICT:

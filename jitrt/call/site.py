@@ -34,7 +34,7 @@ from ..runtime.loopengine import LATER, MISS, NoLoops, loop_engine
 from ..runtime.tally import tally_of
 from ..values.growing import NOT_GROWING
 from ..values.kinds import TooMany, flatten_call
-from .labelled import LabelledCalls, has_series
+from .labelled import LabelledCalls, has_labels
 from .options import NO_OPTIONS, Options
 from .traced import STAYS_IN_PYTHON, TracedCalls
 from .tracing import internal_error, warn
@@ -161,7 +161,7 @@ class ServedFunction(NativeCallable):
         self._sites: dict[Hashable, Site] = {}
         self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
-        self._labelled: LabelledCalls | None = None  # as soon as there are calls with Series
+        self._labelled: LabelledCalls | None = None  # as soon as there are such calls
         code = getattr(self._function, "__code__", None)
         self._names_itself = code is not None and code.co_name in (*code.co_names, *code.co_freevars)
         self._waiting = Waiting(self._function, not isinstance(self._loops, NoLoops))
@@ -283,7 +283,8 @@ class ServedFunction(NativeCallable):
                 site.become(Served.STAGED)
                 self._serve_loops(by_position)
                 return result
-        if self._labelled is None and has_series(args, kwargs):
+        promises = self._options.donate or self._options.frozen  # which name parameters
+        if self._labelled is None and not promises and has_labels(args, kwargs):
             self._labelled = LabelledCalls(self._function, lambda on_values: type(self)(on_values, self._options))
             result = self._with_labels(args, kwargs)
             if result is not MISS:
@@ -292,8 +293,8 @@ class ServedFunction(NativeCallable):
         return traced.run_plain(found, call)
 
     def _with_labels(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The result of a call with Series of the same labels, or `MISS`."""
-        if self._labelled is None or not has_series(args, kwargs):
+        """The result of a call with arrays of the same labels, or `MISS`."""
+        if self._labelled is None or not has_labels(args, kwargs):
             return MISS
         with self._tally.runs_compiled():
             result = self._labelled.call(args, kwargs)

@@ -1,6 +1,6 @@
-"""What stands for a pandas Series in a trace: what acts element by element, or folds, on its values alone.
+"""What stands for a pandas Series, or an xarray DataArray, in a trace: what acts element by element, or folds.
 
-All Series of a call have the same labels, so that none of this looks at them. Everything else ends the trace.
+All of them in a call have the same labels, so that none of this looks at these. Everything else ends the trace.
 """
 
 from __future__ import annotations
@@ -17,29 +17,35 @@ from ..python.userline import user_line
 from .maskedoperations import silenced, state
 from .operators import BINARY, COMPARISONS, UNARY, is_tracer
 
-SERIES, TUPLE, LIST, DICT, OTHER, GIVEN = range(6)  # what a result has been
-NO_NAME = -1  # of what is made of Series with different names
+LABELLED, TUPLE, LIST, DICT, OTHER, GIVEN = range(6)  # what a result has been
+NO_NAME = -1  # of what is made of objects with different names
 
 _INFINITY = float("inf")
 
 
 def _refuse(what: str) -> Any:
-    raise Untraceable(f"{what} of a pandas Series", user_line())
+    raise Untraceable(f"{what} of an array with labels", user_line())
 
 
 class NotTraced(Exception):
-    """The function of values is about to run as plain Python, which the function of Series does as well."""
+    """The function of values is about to run as plain Python, which the function of labels does as well."""
 
 
 class Labelled:
-    """A Series whose values are symbols.
+    """An array with labels whose values are symbols; a subclass for each class of a library.
 
     Parameters
     ----------
     values : Tracer
-        With one axis.
     name : int
-        The number of its name among those of the call's Series, or `NO_NAME`.
+        The number of its name among those of the call, or `NO_NAME`.
+
+    Attributes
+    ----------
+    library, kind : str
+        The library's module, and the name of the class.
+    ufuncs_are_operators : bool
+        Whether ``np.add(x, y)`` is ``x + y``, which never warns.
 
     Raises
     ------
@@ -49,6 +55,8 @@ class Labelled:
 
     __slots__ = ("_name", "_values")
     __hash__ = None  # type: ignore[assignment]
+    library = kind = ""
+    ufuncs_are_operators = False
 
     def __init__(self, values: Any, name: int):
         if not is_tracer(values):
@@ -57,22 +65,24 @@ class Labelled:
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        return sys.modules["pandas"].Series
+        return getattr(sys.modules[self.library], self.kind)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs or ufunc.nout != 1:
             return _refuse(f"{ufunc.__name__} with options")
         name = _OPERATORS.get(ufunc)
-        if name is not None:  # pandas, too, takes the operator
-            first, *others = inputs
-            return _operated(name, first, *others)
-        return _made(ufunc, inputs)
+        if name is not None:
+            return _operated(name, *inputs) if self.ufuncs_are_operators else _refuse(f"np.{ufunc.__name__}")
+        made = _made(ufunc, inputs)
+        if made._name == NO_NAME and not self.ufuncs_are_operators:  # versions of xarray differ
+            return _refuse(f"np.{ufunc.__name__} of arrays with different names")
+        return made
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if function in _ON_VALUES:
             return function(*map(_values_of, args), **kwargs)
         method = _METHODS.get(function)
-        if method is None or args[0] is not self:
+        if method is None or args[0] is not self or type(self) is not LabelledSeries:
             return _refuse(f"np.{function.__name__}")
         if method in ("std", "var"):
             kwargs = {"ddof": 0} | kwargs
@@ -83,34 +93,49 @@ class Labelled:
 
     shape = property(lambda self: self._values.shape)
     size = property(lambda self: self._values.size)
-    ndim = property(lambda self: 1)
+    ndim = property(lambda self: self._values.ndim)
     dtype = property(lambda self: self._values.dtype)
-    values = property(lambda self: self._values[:])
-
-    def to_numpy(self) -> Any:
-        return self._values[:]
+    values = property(lambda self: self._values[...])
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+class LabelledArray(Labelled):
+    """A DataArray of xarray's."""
+
+    __slots__ = ()
+    library, kind = "xarray", "DataArray"
+
+
+class LabelledSeries(Labelled):
+    """A Series of pandas'. Its folds leave out what is missing."""
+
+    __slots__ = ()
+    library, kind = "pandas", "Series"
+    ufuncs_are_operators = True
+
+    def to_numpy(self) -> Any:
+        return self._values[...]
 
     def abs(self) -> Any:
         return abs(self)
 
     def isna(self) -> Any:
         values = self._values
-        return Labelled(np.isnan(values) if values.dtype.kind == "f" else values != values, self._name)
+        return LabelledSeries(np.isnan(values) if values.dtype.kind == "f" else values != values, self._name)
 
     isnull = isna
 
     def notna(self) -> Any:
-        return Labelled(np.logical_not(self.isna()._values), self._name)
+        return LabelledSeries(np.logical_not(self.isna()._values), self._name)
 
     notnull = notna
 
     def fillna(self, value: Any) -> Any:
         if self.dtype != np.float64 or type(value) not in (int, float):
             return _refuse("fillna")
-        return Labelled(np.where(np.isnan(self._values), float(value), self._values), self._name)
+        return LabelledSeries(np.where(np.isnan(self._values), float(value), self._values), self._name)
 
     def clip(self, lower: Any = None, upper: Any = None) -> Any:
         limits = (lower, upper)
@@ -120,9 +145,7 @@ class Labelled:
         for limit, beyond in ((upper, np.greater), (lower, np.less)):
             if limit is not None:
                 values = np.where(beyond(values, limit), float(limit), values)
-        return Labelled(values[:], self._name) if values is self._values else Labelled(values, self._name)
-
-    # Folds leave out what is missing.
+        return LabelledSeries(values.copy() if values is self._values else values, self._name)
 
     def _parts(self, fill: float, axis: Any, options: dict[str, Any]) -> tuple[Any, Any]:
         """The values, with `fill` for those that are missing, and how many are not."""
@@ -186,15 +209,15 @@ def _values_of(value: Any) -> Any:
 
 
 def _made(function: Callable[..., Any], inputs: tuple) -> Labelled:
-    """What a function of elements gives of Series, and numbers or arrays."""
-    series = [v for v in inputs if _is_labelled(v)]
-    shape = series[0].shape
+    """What a function of elements gives of labelled arrays, and numbers or arrays."""
+    labelled = [v for v in inputs if _is_labelled(v)]
+    kind, shape = type(labelled[0]), labelled[0].shape
     for v in inputs:
         is_array = is_tracer(v) and v.shape in ((), shape)
-        if not (_is_labelled(v) or is_array or type(v) in (bool, int, float) or isinstance(v, np.generic)):
+        if not (type(v) is kind or is_array or type(v) in (bool, int, float) or isinstance(v, np.generic)):
             _refuse(f"an operation with {type(v).__name__}")
-    names = {v._name for v in series}
-    return Labelled(function(*map(_values_of, inputs)), names.pop() if len(names) == 1 else NO_NAME)
+    names = {v._name for v in labelled}
+    return kind(function(*map(_values_of, inputs)), names.pop() if len(names) == 1 else NO_NAME)
 
 
 def _operated(name: str, *operands: Any) -> Any:
@@ -206,7 +229,7 @@ def _operated(name: str, *operands: Any) -> Any:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a value is a Series of integers, of which pandas raises powers in its own way."""
+    """Whether a value has labels and holds integers, of which libraries raise powers in their own way."""
     return _is_labelled(value) and value.dtype.kind != "f"
 
 
@@ -243,35 +266,39 @@ for _name in "array bool complex contains float getitem int iter reduce_ex repr 
     setattr(Labelled, f"__{_name}__", lambda *args, n=_name, **kwargs: _refuse(n))
 
 
-def stand_ins(
-    names: tuple[str, ...], labels: tuple[int | None, ...], values: tuple
-) -> tuple[list[Any], dict[str, Any]]:
+Label = tuple[str, int] | None
+
+
+def stand_ins(names: tuple[str, ...], labels: tuple[Label, ...], values: tuple) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of the function, of which the last have `names`.
 
     Parameters
     ----------
     names : tuple of str
     labels : tuple
-        For each argument the number of its name if it is a Series, else None.
+        For each argument with labels its key in `STAND_INS`, and the number of its name; None for others.
     values : tuple
 
     Raises
     ------
     NotTraced
-        If the values of Series are no symbols.
+        If the values of what has labels are no symbols.
     """
-    given = [v if k is None else Labelled(v, k) for v, k in zip(values, labels)]
+    given = [v if label is None else STAND_INS[label[0]](v, label[1]) for v, label in zip(values, labels)]
     count = len(given) - len(names)
     return given[:count], dict(zip(names, given[count:]))
 
 
+STAND_INS = {f"{kind.library}.{kind.kind}": kind for kind in (LabelledSeries, LabelledArray)}
+
+
 def told(result: Any, given: tuple) -> tuple:
-    """A result without Series, and what has been one."""
+    """A result without labels, and what has had some."""
     if issubclass(type(result), Labelled):
         for k, argument in enumerate(given):
             if argument is result:
                 return GIVEN, k
-        return SERIES, result._values, result._name
+        return LABELLED, result._values, result._name
     if type(result) is tuple:
         return TUPLE, tuple([told(part, given) for part in result])
     if type(result) is list:
