@@ -8,7 +8,6 @@ cache imports neither them nor numba, which together take most of the time until
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from .errors import NotWorthwhile
 from .frontend.segments import sample
 from .ir.content import NotPortable, content
 from .ir.node import Graph, forget_dead
-from .runtime import imagefile
+from .runtime import portable
 from .runtime.errstate import OutOfBounds, Uncomputed
 from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
 from .runtime.hosts import NO_HOSTS
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("jitrt.cache")
 _MOST_KNOWN = 512
 _MOST_KNOWN_BYTES = 1 << 14  # of one of them
-
-_PLAIN, _PROGRAM = b"-", b"+"  # what a file begins with
+_MOST_CONSTANT_BYTES = 1 << 16
 
 
 @frozen(eq=False)
@@ -57,7 +55,7 @@ class Known:
     kernels : sequence of int
         Addresses of its kernels.
     more : object
-        What there is to know beside, as JSON: what NumPy executes, as `encode_hosts` says it.
+        What there is to know beside: what NumPy executes, as `encode_hosts` says it.
     reason : str
     """
 
@@ -260,8 +258,8 @@ def compile_graph(
         return Compiled(program, make, times)
     if found.image is None:
         raise NotWorthwhile(found.reason)
-    hosts = NO_HOSTS if found.more is None else decode_hosts(found.more, graph)
-    return Compiled(Program(found.image, found.kernels, limit, hosts, details), make)
+    steps = NO_HOSTS if found.more is None else decode_hosts(found.more, graph)
+    return Compiled(Program(found.image, found.kernels, limit, steps, details), make)
 
 
 def _made(graph: Graph, samples: list[Any], donated: Collection[int], written: Mapping[int, int]) -> Made:
@@ -292,12 +290,8 @@ def known_program(key: str) -> Known | None:
         return None
     addresses, data = found
     try:
-        if data[:1] == _PLAIN:
-            reason, more = json.loads(data[1:])
-            known = Known(None, (), more, reason)
-        else:
-            image, more = imagefile.decode(data[1:])
-            known = Known(image, [addresses[name] for name in image.kernels], more)
+        image, more, reason = portable.loads(data)
+        known = Known(image, [addresses[name] for name in _kernels(image)], more, reason)
     except Exception as error:
         _log.warning("a program in the disk cache is not used (%s: %s)", type(error).__name__, error)
         return None
@@ -309,22 +303,21 @@ def keep(key: str | None, known: Known) -> None:
     """Remember what became of a graph, here and on disk; nothing without a key."""
     if key is None:
         return
-    if known.image is None:
-        data = _PLAIN + json.dumps([known.reason, known.more]).encode()
-        cache.store_program(key, (), data)
-    else:
-        encoded = imagefile.encode(known.image, known.more)
-        if encoded is None:
-            return
-        data = _PROGRAM + encoded
-        from .codegen.kernels import Addresses
+    if known.image is not None and sum(c.nbytes for c in known.image.constants) > _MOST_CONSTANT_BYTES:
+        return
+    from .codegen.kernels import Addresses
 
-        store = partial(cache.store_program, key, known.image.kernels, data)
-        if isinstance(known.kernels, Addresses):
-            known.kernels.then(store)
-        else:
-            store()
+    data = portable.dumps((known.image, known.more, known.reason))
+    store = partial(cache.store_program, key, _kernels(known.image), data)
+    if isinstance(known.kernels, Addresses):
+        known.kernels.then(store)
+    else:
+        store()
     _remember(key, known, len(data))
+
+
+def _kernels(image: Image | None) -> Sequence[str]:
+    return () if image is None else image.kernels
 
 
 def _remember(key: str, known: Known, nbytes: int) -> None:

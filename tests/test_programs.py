@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,8 @@ from jitrt.ir.node import Graph, Node
 from jitrt.ir.ops.contractions import Call, call, call_result
 from jitrt.ir.ops.optable import OPS
 from jitrt.ir.types import ArrayType
-from jitrt.runtime.imagefile import decode, encode
+from jitrt.runtime.image import Table
+from jitrt.runtime.portable import dumps, loads
 
 FEWEST = 23  # programs that are expected: since Python 3.13 the source of a command is known, and its loops are staged
 # Functions of all kinds of steps, with their arguments; each file of arguments is made anew for every call.
@@ -347,15 +349,26 @@ def test_keys_differ_where_programs_do(monkeypatch):
 @pytest.mark.parametrize("function", [lambda x: x * np.arange(5.0), lambda x: (np.exp(x), x.sum(), x[1:] * 2)])
 def test_images_survive_as_bytes(function):
     image = jitrt.jit(function).explain(np.ones(5)).compiled.program.image
-    data = encode(image)
-    again, hosts = decode(data)
-    assert encode(again) == data and hosts is None
-    for name in ("nbytes", "places", "outputs", "fresh", "given", "saved", "kernels", "work", "may_raise"):
-        assert getattr(again, name) == getattr(image, name)
-    assert all(c.flags.aligned and c.flags.owndata for c in again.constants)
+    data = dumps(image)
+    again = loads(data)
+    for name in type(image).__match_args__:
+        if name not in ("actions", "constants"):
+            assert getattr(again, name) == getattr(image, name)
+    pairs = [*zip(image.constants, again.constants, strict=True)]
+    for table, other in zip(image.actions, again.actions, strict=True):
+        pairs += [(getattr(table, name), getattr(other, name)) for name in Table.__match_args__]
+    for array, other in pairs:
+        assert array.dtype == other.dtype and array.shape == other.shape and array.tobytes() == other.tobytes()
+        assert other.flags.aligned and other.flags.c_contiguous
     for wrong in (data[:-8], data + bytes(8), data[8:], b""):
         with pytest.raises(Exception):  # noqa: B017  (whatever the bytes lead to)
-            decode(wrong)
+            loads(wrong)
+
+
+@pytest.mark.parametrize("other", [os.system, subprocess.Popen, print, np.load, eval])
+def test_bytes_name_nothing_that_does_something(other):
+    with pytest.raises(pickle.UnpicklingError):
+        loads(dumps(other))
 
 
 def test_programs_with_large_constants_are_not_kept_in_memory():

@@ -14,7 +14,6 @@ from ..base.frozen import replaced
 from ..errors import NotWorthwhile, Untraceable
 from ..ir.content import NotPortable, content
 from ..ir.extents import Sizes, estimate, formula
-from ..ir.integers import Poly
 from ..ir.interpret import stored
 from ..ir.node import Graph
 from ..ir.numbered import evaluate_first
@@ -179,7 +178,7 @@ class GeneralPrograms:
                 raise NotWorthwhile(known.reason)
             places, hosts = more
             steps = NO_HOSTS if hosts is None else decode_hosts(hosts, graph, self._sizes)
-            return known.image, known.kernels, [(*place, Poly.from_lists(terms)) for *place, terms in places], steps
+            return known.image, known.kernels, places, steps
         return self._generated(graph, values, written, strides, free)
 
     def _generated(
@@ -204,8 +203,7 @@ class GeneralPrograms:
         image, places = taken_out(program.image)
         with contextlib.suppress(NotPlain):
             hosts = None if image.is_native else encode_hosts(program.hosts, graph)
-            kept = [(*place, poly.terms) for *place, poly in places]
-            keep(key, Known(image, program.kernels, [self._sizes.noted(), kept, hosts]))
+            keep(key, Known(image, program.kernels, [self._sizes.noted(), places, hosts]))
         return image, program.kernels, places, program.hosts
 
     def _key(

@@ -160,12 +160,12 @@ class Sizes:
         return frozenset(k for k, found in enumerate(known) if found is not None and found.low == found.high)
 
     def noted(self) -> list[Any]:
-        """All that was noted, as lists of numbers and texts."""
+        """All that was noted, which changes no more."""
         kept = [
-            [[k.poly.terms, k.low, k.high, sorted(k.excluded), *k.natural] for k in known.values()]
+            [(k.poly, k.low, k.high, frozenset(k.excluded), *k.natural) for k in known.values()]
             for known in (self._ranges, self._preferred)
         ]
-        return [[[x.terms, y.terms] for x, y in self.quotients.values()], *kept]
+        return [[*self.quotients.values()], *kept]
 
     def accepts(self, noted: Sequence[Any]) -> bool:
         """Note what `noted` gave where the same was traced, if all of it holds for the sizes at first, too."""
@@ -185,14 +185,13 @@ class Sizes:
 
     def _note(self, noted: Sequence[Any]) -> bool:
         quotients, *kept = noted
-        for x, y in ([Poly.from_lists(terms) for terms in pair] for pair in quotients):
+        for x, y in quotients:
             if not self.value(y):
                 return False
             if (x, y) not in self._names:
                 self._ranges.pop(self.quotient(x, y, 0))  # what is known of it follows
         for known, rows in zip((self._ranges, self._preferred), kept):
-            for terms, low, high, excluded, least, most in rows:
-                poly = Poly.from_lists(terms)
+            for poly, low, high, excluded, least, most in rows:
                 found = known.get(poly)
                 if found is None:
                     found = known[poly] = Range(poly, self.value(poly), least, most, self._check_open)

@@ -43,11 +43,6 @@ class Poly:
         """The sum of `terms`, in their normal order."""
         return Poly(tuple(sorted((m, c) for m, c in dict(terms).items() if c)))
 
-    @staticmethod
-    def from_lists(terms: Iterable[tuple[Iterable[str], int]]) -> Poly:
-        """The polynomial whose `terms` have become lists, as in JSON."""
-        return Poly(tuple((tuple(m), c) for m, c in terms))
-
     @property
     def constant(self) -> int | None:
         """The value, if it does not depend on names."""

@@ -7,7 +7,6 @@ else is found there, the function is staged anew.
 
 from __future__ import annotations
 
-import io
 import pickle
 import sys
 import types
@@ -28,13 +27,11 @@ from ..ir.ops.optable import OPS
 from ..kernels import external
 from ..values.functions import MISSING, underlying
 from ..values.keys import layout_key
+from . import portable
 from .verdicts import text_of
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), types.EllipsisType)
 _UNREADABLE = (pickle.PickleError, AttributeError, ImportError, TypeError, ValueError, EOFError)
-_SCALARS = ("numpy._core.multiarray", "numpy.core.multiarray")
-_BUILTINS = (bool, int, float, complex, str, tuple, list, dict, set, frozenset)
-_PACKAGE = __name__.partition(".")[0]
 _BOUND = ("blas.", "libm.", "order.", "random.")
 _LIBRARIES = frozenset({"builtins", "cmath", "collections", "functools", "itertools", "math", "numpy", "operator"})
 _MARKS = {id(MISSING): "nothing", id(NO_DEFAULT): "no default"}
@@ -115,13 +112,13 @@ def keep_staged(name: str, function: Callable[..., Any], args: Sequence[Any], st
     bare = replaced(staged, captured=(), arrays=(), modules=())
     try:
         outside = tuple([_Outside(c.name, _place_of(c, function, captures), c.key, _described(c)) for c in captures])
-        data = pickle.dumps(_Kept(outside, len(staged.captured), len(staged.arrays), bare), 5)
-        _loaded(data)
+        data = portable.dumps(_Kept(outside, len(staged.captured), len(staged.arrays), bare))
+        portable.loads(data)
     except (_Unknown, *_UNREADABLE):
         return
     text = _text(name, args)
     if known:
-        cache.store_bytes(text, "staged", pickle.dumps(tuple(known), 5))
+        cache.store_bytes(text, "staged", portable.dumps(tuple(known)))
         text = _with_values(text, list(known.values()))
     cache.store_bytes(text, "staged", data)
 
@@ -139,28 +136,10 @@ def _with_values(text: str, values: Sequence[Any]) -> str:
     return "\n".join([text, *(f"{type(v).__name__} {v!r}" for v in values)])
 
 
-class _Unpickler(pickle.Unpickler):
-    """Of classes of this package, of numbers, dtypes and Python's containers alone."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        package = module.partition(".")[0]
-        found: Any = super().find_class(module, name) if package in (_PACKAGE, "numpy", "builtins") else None
-        is_class = isinstance(found, type)
-        is_number = is_class and issubclass(found, (np.generic, np.dtype))
-        is_scalar = module in _SCALARS and name == "scalar"
-        if (is_class and package == _PACKAGE) or is_number or is_scalar or found in _BUILTINS:
-            return found
-        raise pickle.UnpicklingError(f"{module}.{name}")
-
-
-def _loaded(data: bytes) -> Any:
-    return _Unpickler(io.BytesIO(data)).load()
-
-
 def _read(text: str) -> Any:
     data = cache.load_bytes(text, "staged")
     try:
-        return None if data is None else _loaded(data)
+        return None if data is None else portable.loads(data)
     except _UNREADABLE:
         return None
 
