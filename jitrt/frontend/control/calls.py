@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,8 +95,8 @@ class Calls(ListCalls):
         if any(k.arg is None for k in e.keywords):
             raise NotStaged("starred keyword arguments")
         iterates = bool(e.args) and (is_iterator(e.args[0]) or generators.is_generator(self, e.args[0]))
+        function = None if isinstance(e.func, ast.Attribute) else self.expression(e.func)
         if isinstance(e.func, ast.Name) and iterates:
-            function = self.expression(e.func)
             if function is next and isinstance(e.args[0], ast.GeneratorExp) and len(e.args) <= 2:
                 return self.first(e.args[0], self.untouched(e.args[1]) if len(e.args) == 2 else None, len(e.args) == 1)
             if function in (any, all) and isinstance(e.args[0], ast.GeneratorExp):
@@ -105,10 +105,10 @@ class Calls(ListCalls):
                 return self.dict_from(e, e.args[0])
             if function in _OF_ALL or containers.is_made(function):
                 drawn = self.drawn(e.args[0])
-                rest, kwargs = self._arguments(ast.Call(e.func, e.args[1:], e.keywords), e.func)
-                return self.call(function, [drawn, *rest[1:]], kwargs, e)
+                rest, kwargs = self._arguments(ast.Call(e.func, e.args[1:], e.keywords))
+                return self.call(function, [drawn, *rest], kwargs, e)
         if isinstance(e.func, ast.Attribute):
-            (owner, *args), kwargs = self._arguments(e, e.func.value)
+            (owner, *args), kwargs = self._arguments(e, [e.func.value])
             if isinstance(owner, Array):
                 return self._method(owner, e.func.attr, args, kwargs, e)
             if isinstance(owner, Complex) and e.func.attr == "conjugate" and not e.args:
@@ -124,8 +124,8 @@ class Calls(ListCalls):
             if isinstance(owner, (list, RunTimeList)):
                 return self.list_method(owner, e.func.attr, args, kwargs, e)
             return self.call(self.attribute(owner, e.func.attr, e.func), args, kwargs, e)
-        is_extreme = isinstance(e.func, ast.Name) and self.expression(e.func) in (min, max)
-        (function, *args), kwargs = self._arguments(e, e.func, self.operand if is_extreme else None)
+        is_extreme = isinstance(e.func, ast.Name) and function in (min, max)
+        args, kwargs = self._arguments(e, evaluate=self.operand if is_extreme else None)
         return self.call(function, args, kwargs, e)
 
     def all_of(self, value: Any, e: ast.expr) -> Any:
@@ -142,10 +142,10 @@ class Calls(ListCalls):
         return made
 
     def _arguments(
-        self, e: ast.Call, first: ast.expr, evaluate: Callable[[ast.expr], Any] | None = None
+        self, e: ast.Call, first: Sequence[ast.expr] = (), evaluate: Callable[[ast.expr], Any] | None = None
     ) -> tuple[list[Any], dict[str, Any]]:
-        """What `first` stands for and the arguments that are given by position; those by name."""
-        values = self._several([first, *e.args, *(k.value for k in e.keywords)], evaluate)
+        """What `first` stands for, and the arguments that are given by position; those by name."""
+        values = self._several([*first, *e.args, *(k.value for k in e.keywords)], evaluate)
         count = len(values) - len(e.keywords)
         return values[:count], {str(k.arg): v for k, v in zip(e.keywords, values[count:])}
 

@@ -122,7 +122,7 @@ class _Splice:
         """The statements of a generator's function, whose parameters are assigned, and the names that are its own."""
         where = self.where
         function = where.expression(e.func)
-        args, kwargs = where._arguments(e, e.func)
+        args, kwargs = where._arguments(e)
         if isinstance(function, LocalFunction):
             if function.scope is not where:
                 raise NotStaged("a generator that is defined elsewhere")
@@ -133,7 +133,7 @@ class _Splice:
         names = [*parameter_names(definition), *assigned(definition.body)]
         if not isinstance(function, LocalFunction):
             self._check_names(function, definition, names)
-        bound = bind(definition, defaults, [where.kept(v) for v in args[1:]], kwargs, named)
+        bound = bind(definition, defaults, [where.kept(v) for v in args], kwargs, named)
         for name, value in bound.items():
             where.variables[self.prefix + name] = where.kept(value)
         return definition.body, names
