@@ -7,6 +7,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+from covering import few
+
 ROOT = Path(__file__).parents[1]
 
 # Lower layers first; modules of the face and the pipeline stand above all folders.
@@ -142,6 +145,28 @@ assert not failures, failures
     environment = os.environ | {"JITRT_CACHE_DIR": str(tmp_path)}
     for _ in range(3):
         subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+FIRST = """
+import importlib, os, sys
+import numba  # what takes long, once
+for name in sys.argv[1:]:
+    child = os.fork()
+    if not child:
+        importlib.import_module(name)
+        os._exit(0)
+    assert not os.waitpid(child, 0)[1], name
+"""
+FOLDERS = sorted({path.parent.relative_to(ROOT) for _, path in _modules()}, key=lambda f: (f.name != "passes", f))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="takes a fork for each module")
+@pytest.mark.parametrize("folder", few(FOLDERS, 1), ids=str)
+def test_each_module_may_be_the_first_that_is_imported(folder):
+    paths = [path.relative_to(ROOT).with_suffix("") for path in sorted((ROOT / folder).glob("*.py"))]
+    names = [".".join(path.parts) for path in paths if path.name not in ("__init__", "__main__")]
+    names = [f"jitrt.{name}" if name.startswith("kernels.") else name for name in names]
+    subprocess.run([sys.executable, "-c", FIRST, *names], check=True, cwd=ROOT)
 
 
 def test_a_source_tree_is_importable_without_being_installed():

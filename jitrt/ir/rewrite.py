@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection
 from .. import config
 from ..base.frozen import frozen
 from .node import Graph, Node
-from .ops.optable import OPS, Kind, Op
+from .ops.optable import Kind, Op
+from .ops.rows import OPS
 
 
 @frozen(eq=False)

@@ -11,7 +11,6 @@ from ..ir import build as b
 from ..ir.build import literal
 from ..ir.control import BRANCH
 from ..ir.node import Node
-from ..ir.ops import movement  # noqa: F401 (some of its rows have rules here)
 from ..ir.ops.optable import CONSTANT, Kind, Op
 from ..ir.ops.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 from ..ir.rewrite import Rule, of_kind, rule
