@@ -11,16 +11,19 @@ Sums in pairs are as accurate as those of one element after the other, or more s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
 from ..schedule.loopnest import Compute, FoldInto, Literal, Load, Loop
-from .context import I64
-from .emission import Bounds, Kernel
+from .context import I64, Bounds
 from .folds import combine
 from .loophints import interleaving
 from .scalar import Emitter
 from .strips import divided
+
+if TYPE_CHECKING:
+    from .emit import Kernel
 
 _ROWS = 4
 _MOST_COST = 16  # additions of a turn: where more is computed, loads and stores matter little, and code is long

@@ -17,7 +17,7 @@ from ..kernels.numbafunctions import linked
 from ..schedule.loopnest import Compute, LoopNest
 from . import cache, linker, perfmap
 from .context import code_generator, context
-from .emit import emit_kernel
+from .emit import Kernel
 from .loophints import prefer_wide_vectors
 
 _log = logging.getLogger("jitrt.codegen")
@@ -35,7 +35,7 @@ def compile_nests(module: str, nests: Mapping[str, tuple[str, LoopNest]]) -> dic
 
     def emit(target: ir.Module) -> None:
         for name, (_, nest) in nests.items():
-            prefer_wide_vectors(emit_kernel(target, nest, name))
+            prefer_wide_vectors(Kernel(target, nest, name).emit())
 
     statements = (s for _, nest in nests.values() for s in nest.statements())
     keep = all(s.op.emit is None for s in statements if isinstance(s, Compute))
@@ -106,7 +106,7 @@ def inspected(symbol: str, nest: LoopNest) -> CPUCodeLibrary:
     with global_compiler_lock:
         library = code_generator().create_library(f"inspected.{next(_module_numbers)}")
         module = library.create_ir_module(library.name)
-        prefer_wide_vectors(emit_kernel(module, nest, f"{symbol}.{library.name}"))
+        prefer_wide_vectors(Kernel(module, nest, f"{symbol}.{library.name}").emit())
         for other in linked(module):
             library.add_linking_library(other)
         library.add_ir_module(module)

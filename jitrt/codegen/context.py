@@ -21,6 +21,7 @@ from .library import KernelLibrary
 
 POINTER = ir.IntType(8).as_pointer()
 I64 = ir.IntType(64)
+Bounds = tuple[ir.Value, ir.Value]  # of a loop
 
 
 class _KernelContext(CPUContext):
@@ -80,6 +81,11 @@ def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value], f
     signature = ir.FunctionType(kind, [kind] * len(args))
     function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], signature)
     return builder.call(function, args, fastmath=flags)
+
+
+def smaller(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
+    """The smaller of two indices."""
+    return builder.select(builder.icmp_signed("<", x, y), x, y)
 
 
 def internal(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function:

@@ -32,8 +32,7 @@ from ..schedule.loopnest import (
     Update,
 )
 from .columns import columns_of, fold_columns
-from .context import I64
-from .emission import Bounds, smaller
+from .context import I64, Bounds, smaller
 from .folds import LANE_GROUP, PairwiseSum, combine, is_pairwise, is_search, neutral, sum_block
 from .loophints import beside_loops_over_loops, calls_functions, forbid_vectors, interleaving, set_interleaving
 from .memory import KERNEL_TYPE, Memory, alias_scopes
@@ -46,13 +45,11 @@ from .tiling import emit_tiles
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
 
 
-def emit_kernel(module: ir.Module, nest: LoopNest, name: str) -> ir.Function:
-    """Add the kernel of `nest` to `module` under `name`."""
-    return _Kernel(module, nest, name).emit()
+class Kernel:
+    """Emission of one kernel; of its loops some stand in files of their own.
 
-
-class _Kernel:
-    """Emission of one kernel."""
+    `values`, `folds` and `accumulators` are by the numbers of the loop nest, and `indices` by its axes.
+    """
 
     def __init__(self, module: ir.Module, nest: LoopNest, name: str):
         self.nest = nest
@@ -72,6 +69,7 @@ class _Kernel:
         self.memory = Memory(self.builder, self.function.args[0], nest, alias_scopes(module, nest.operands, name))
 
     def emit(self) -> ir.Function:
+        """Add the kernel to the module."""
         ignored = sum(floatflags.NUMBERS[name] for name in self.nest.ignored)
         kept = floatflags.kept_flags(self.builder) if ignored else None
         self.block(self.nest.body)

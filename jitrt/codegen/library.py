@@ -32,16 +32,9 @@ class KernelLibrary(JITCodeLibrary):
     """A code library whose functions marked ``alwaysinline`` vanish into the loops that call them."""
 
     def _optimize_functions(self, module: llvm.ModuleRef) -> None:
-        if self._has_pass_builder():
-            module.data_layout = self._codegen._data_layout
-        else:
-            super()._optimize_functions(module)
+        module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        # Versions of numba with LLVM's former pass managers leave the calls as they are.
-        if not self._has_pass_builder():
-            super()._optimize_final_module()
-            return
         builder = self._codegen._pass_builder(opt=2)
         builder.getModulePassManager().run(self._final_module, builder)
         groups = (group for function in self._final_module.functions for group in function.attributes)
@@ -57,9 +50,6 @@ class KernelLibrary(JITCodeLibrary):
     def _finalize_specific(self) -> None:
         with _without_strength_reduction():
             super()._finalize_specific()
-
-    def _has_pass_builder(self) -> bool:
-        return hasattr(self._codegen, "_pass_builder")
 
 
 @contextlib.contextmanager

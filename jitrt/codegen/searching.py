@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from llvmlite import ir
 
 from ..ir.ops.optable import Op
 from ..schedule.loopnest import Load, Loop, Operand, Update
-from .context import I64, call_intrinsic
-from .emission import Kernel, smaller
+from .context import I64, call_intrinsic, smaller
 from .folds import SEARCH_BLOCK, exceeds, is_same, neutral
 from .masks import first_lanes, masked_load, splat
 from .scalar import data_type
+
+if TYPE_CHECKING:
+    from .emit import Kernel
 
 _VECTOR = 64  # bytes
 _VECTORS_BLOCK = 64  # vectors whose extreme is found before it is compared with that of the blocks before

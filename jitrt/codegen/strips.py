@@ -13,6 +13,7 @@ Scheduling makes them for scans. A call of NumPy's inner loop takes a whole stri
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from llvmlite import ir
@@ -34,10 +35,12 @@ from ..schedule.loopnest import (
     Update,
 )
 from .context import I64, has_avx512, has_fma
-from .emission import Kernel
 from .loophints import interleaving
 from .operations import numpys_loop
 from .scalar import data_type, from_memory, to_memory
+
+if TYPE_CHECKING:
+    from .emit import Kernel
 
 _COMPUTED = (Compute, Gather, Result, ScanStep)
 _FLAT = (Compute, Gather, Load, Literal, Store, FoldInto, Update, ScanStep)

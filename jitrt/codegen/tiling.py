@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from llvmlite import ir
 
 from ..schedule.loopnest import Load, Loop, Operand, Store, Tiles
 from .columns import columns_of, fold_columns
-from .emission import Bounds, Kernel, smaller
+from .context import Bounds, smaller
 from .memory import Turned
 from .scalar import data_type
 from .turning import TILE, turn
+
+if TYPE_CHECKING:
+    from .emit import Kernel
 
 
 def emit_tiles(kernel: Kernel, tiles: Tiles) -> None:
