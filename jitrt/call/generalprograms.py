@@ -18,7 +18,7 @@ from ..ir.interpret import stored
 from ..ir.node import Graph
 from ..ir.numbered import evaluate_first
 from ..ir.rounding import Rounding
-from ..ir.types import ArrayType, contiguous_strides
+from ..ir.types import ArrayType, contiguous_strides, fortran_strides
 from ..ir.worthwhile import first_numpy_time
 from ..passes.harmless import left_out
 from ..programs import Compiled, Known, keep, known_program
@@ -30,7 +30,6 @@ from ..runtime.hosts import NO_HOSTS, Hosts
 from ..runtime.image import Image
 from ..runtime.mayraise import not_computed
 from ..runtime.program import UNLIMITED, Program
-from ..runtime.results import is_fortran
 from .segments import takes_numpy_long
 
 _MOST_KEPT = 8  # for one graph, whose guards differ
@@ -43,9 +42,7 @@ def in_fortran_order(array: np.ndarray) -> bool:
 
 def strides_of(array: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides of a contiguous array of that shape, in the order of `array` if that is contiguous."""
-    if in_fortran_order(array):
-        return contiguous_strides(shape[::-1], array.itemsize)[::-1]
-    return contiguous_strides(shape, array.itemsize)
+    return (fortran_strides if in_fortran_order(array) else contiguous_strides)(shape, array.itemsize)
 
 
 def _no_details() -> Any:
@@ -198,7 +195,7 @@ class GeneralPrograms:
             raise
         check(program.hosts)
         for _, kind, order in program.image.fresh:
-            if order is not None and not is_fortran(kind.shape, order, kind.dtype.itemsize):
+            if order is not None and order != fortran_strides(kind.shape, kind.dtype.itemsize):
                 raise Untraceable("gives an array whose axes are in another order than C's or Fortran's")
         image, places = taken_out(program.image)
         with contextlib.suppress(NotPlain):

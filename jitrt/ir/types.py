@@ -79,3 +79,8 @@ def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]
         strides.append(step)
         step *= max(extent, 1)
     return tuple(reversed(strides))
+
+
+def fortran_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides in bytes of an array that is contiguous in the order of Fortran."""
+    return contiguous_strides(shape[::-1], itemsize)[::-1]

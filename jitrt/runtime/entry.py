@@ -10,6 +10,7 @@ import numpy as np
 from ..base.frozen import frozen
 from ..config import debug
 from ..frontend.python.stores import Store
+from ..ir.types import fortran_strides
 from ..kernels import entry as native
 from ..kernels import results as made
 from ..values.kinds import DICT, Tree
@@ -21,7 +22,7 @@ from .generalframes import GeneralFrame
 from .guards import Captured, GuardRows, TakenApart
 from .objects import Unguarded, address, address_of, fields
 from .program import Program
-from .results import LARGE, handler, is_fortran
+from .results import LARGE, handler
 
 # Work of this many additions, some microseconds, is worth letting other Python threads run meanwhile.
 _RELEASING_WORK = 100_000
@@ -140,7 +141,7 @@ def make_table(
         for row, k in zip(outputs_made, new.values()):
             place, kind, strides = image.fresh[k]
             kept.append(kind.dtype)
-            if strides is not None and not is_fortran(kind.shape, strides, kind.dtype.itemsize):
+            if strides is not None and strides != fortran_strides(kind.shape, kind.dtype.itemsize):
                 raise Unguarded
             shape = address_of(kind.shape, kept) if general is None else address(general.shapes[k])
             is_number = not kind.ndim and place in numbers and kind.dtype.kind in "biufcmM"

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.frozen import frozen, replaced
 from ..ir.extents import LEAST, Sizes, is_extent
 from ..ir.integers import Poly
-from ..ir.types import ArrayType, contiguous_strides
+from ..ir.types import ArrayType, fortran_strides
 from ..kernels import formulas as native
 from . import threads
 from .image import FIRST_KERNEL, Image, Table
@@ -202,7 +202,7 @@ def renumbered(image: Image, number: Callable[..., int]) -> Image:
     def result(k: int, place: int, kind: ArrayType, strides: tuple[Any, ...] | None) -> tuple:
         number(kind.nbytes, MANY, k)
         made = ArrayType(kind.dtype, tuple(number(n, EXTENT, k, j) for j, n in enumerate(kind.shape)), kind.weak)
-        return place, made, None if strides is None else contiguous_strides(made.shape[::-1], made.dtype.itemsize)[::-1]
+        return place, made, None if strides is None else fortran_strides(made.shape, made.dtype.itemsize)
 
     def table(action: int, before: Table | None) -> Table | None:
         if before is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.frozen import replaced
-from ..ir.types import ArrayType, contiguous_strides
+from ..ir.types import ArrayType, fortran_strides
 from ..kernels import driver
 from ..kernels import formulas as native
 from . import formulas, threads
@@ -209,7 +209,7 @@ class GeneralFrame(Frame):
         for (place, kind, strides), words in zip(self.image.fresh, self.shapes):
             shape = tuple(words.tolist())
             made = ArrayType(kind.dtype, shape, kind.weak)
-            order = None if strides is None else contiguous_strides(shape[::-1], kind.dtype.itemsize)[::-1]
+            order = None if strides is None else fortran_strides(shape, kind.dtype.itemsize)
             objects[place] = self._maker(place, made, order)()
         for place, argument in self.image.given:
             objects[place] = objects[argument]

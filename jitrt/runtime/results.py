@@ -11,7 +11,6 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..base.once import once
 from ..config import kept_bytes
-from ..ir.types import contiguous_strides
 from ..kernels import allocator
 from . import threads
 from .objects import address, api, has_gil
@@ -90,11 +89,6 @@ def _empty(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | N
     if strides is None:
         return np.empty(shape, dtype)
     return np.empty_like(as_strided(np.empty(1, dtype), shape, strides), order="K")
-
-
-def is_fortran(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Whether these are the strides of an array in Fortran's order."""
-    return strides == contiguous_strides(shape[::-1], itemsize)[::-1]
 
 
 def clear_caches() -> None:

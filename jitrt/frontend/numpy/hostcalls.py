@@ -21,7 +21,7 @@ from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, WITH_EFFE
 from ...ir.ops.pythonnumbers import python_operation
 from ...ir.ops.steps import RULES, SMALL, Shape, drawn, small_array
 from ...ir.ops.ufuncs import COPY
-from ...ir.types import ArrayType, contiguous_strides
+from ...ir.types import ArrayType, contiguous_strides, fortran_strides
 from ...policy import FOLDED_BYTES
 from ...values.kinds import DICT, flatten, kind_of, rebuild
 from ..context import tracing, wants_loops
@@ -493,10 +493,8 @@ def _offer(function: Callable[..., Any], name: str) -> None:
 
 def _is_in_order(array: np.ndarray) -> bool:
     """Whether an array lies in memory as one that NumPy makes in C's or in Fortran's order."""
-    itemsize = array.itemsize
-    turned = contiguous_strides(array.shape[::-1], itemsize)[::-1]
-    own = contiguous_strides(array.shape, itemsize)
-    return array.strides == (own if array.flags.c_contiguous else turned)
+    strides = contiguous_strides if array.flags.c_contiguous else fortran_strides
+    return array.strides == strides(array.shape, array.itemsize)
 
 
 def _is_pure(function: Callable[..., Any], given: Any) -> bool:

@@ -137,8 +137,7 @@ def _through_transpose(function: Callable[..., Any], method: str | None = None) 
 _through_transpose(np.swapaxes, "swapaxes")
 _through_transpose(np.moveaxis)
 _through_transpose(np.rollaxis)
-if hasattr(np, "matrix_transpose"):
-    _through_transpose(np.matrix_transpose)
+_through_transpose(np.matrix_transpose)
 
 
 @numpy_function(np.permute_dims, view=True)
