@@ -27,11 +27,7 @@ class Special(enum.IntEnum):
     NAN = 3
     MINUS_INFINITY = 4
     INFINITY = 5
-    SIGNED_INFINITY = 6
-    MINUS_ZERO = 7
     ZERO = 8
-    MINUS_ONE = 9
-    ONE = 10
 
 
 class Raise(enum.IntFlag):
@@ -39,12 +35,8 @@ class Raise(enum.IntFlag):
 
     NOTHING = 0
     ZERO_DIVIDES = 1
-    ZERO_INVALID = 2
-    ONE_DIVIDES = 4
-    ONE_INVALID = 8
     MINUS_INFINITY_INVALID = 32
     NEGATIVE_INVALID = 64
-    INFINITY_INVALID = 128
 
 
 class BackEnd(Protocol):
@@ -231,19 +223,17 @@ class Number:
         operand: Number,
         *,
         zero: Special = Special.KEEP,
-        one: Special = Special.KEEP,
         negative: Special = Special.KEEP,
-        positive: Special = Special.KEEP,
         minus_infinity: Special = Special.KEEP,
         infinity: Special = Special.KEEP,
-        nan: Special = Special.QUIET_NAN,
         flags: Raise = Raise.NOTHING,
     ) -> Number:
-        """This result, with the special ones of an operand of the classes named put in.
+        """This result, with the special ones of an operand of the classes named put in, and its nan.
 
-        `negative` and `positive` are the other finite numbers.
+        `negative` are the finite numbers below zero.
         """
-        classes = (nan, nan, zero, one, minus_infinity, infinity, negative, positive)
+        nan, other = Special.QUIET_NAN, Special.KEEP
+        classes = (nan, nan, zero, other, minus_infinity, infinity, negative, other)
         value = self.back.apply("repair", self.kind, self.bits, self.value, operand.value, classes, flags)
         return Number(self.back, value, self.kind, self.bits)
 

@@ -107,14 +107,14 @@ class GraphBreaks:
             GraphBreak(*made, first, tuple(missing), guard, key, freed, why, user_line(), scope, guard_scope)
         )
 
-    def barrier(self, nodes: list[Node], why: str, line: str, scope: Scope) -> None:
+    def barrier(self, nodes: list[Node], line: str, scope: Scope) -> None:
         """Compute `nodes` under an error state of their own."""
         trace = self._trace
         first = len(trace.registers.given)
         made = self._compute(nodes, scope)
         trace.calls.results = [n for n in trace.calls.results if n not in trace.registers]
         trace.registers.show(nodes)
-        self.made.append(GraphBreak(*made, first, tuple(nodes), Barrier(), None, (), why, line, scope))
+        self.made.append(GraphBreak(*made, first, tuple(nodes), Barrier(), None, (), "np.errstate", line, scope))
 
     def _forced(self, missing: list[Node]) -> list[Node]:
         """What has been recorded up to now, may raise, and is not computed for the sake of `missing`."""

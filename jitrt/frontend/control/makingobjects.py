@@ -79,14 +79,10 @@ def _tuple(where: Expressions, kind: type, args: list[Any], kwargs: dict[str, An
     if not isinstance(new, types.FunctionType) or not _is_generated(new.__code__, fields):
         raise NotStaged(f"a call of {kind.__name__}")
     where.captures.note_function(new)
-    where.captures.note("_fields", *_owner_of(kind, "_fields"))
+    owner = next(c for c in kind.__mro__ if "_fields" in vars(c))
+    where.captures.note("_fields", fields, owner, "_fields")
     bound = bind(_definition(fields), new.__defaults__ or (), [where.kept(v) for v in args], kwargs)
     return Composite(kind, {name: where.kept(bound[name]) for name in fields}, places=frozenset({place}))
-
-
-def _owner_of(kind: type, name: str) -> tuple[Any, type, str]:
-    owner = next(c for c in kind.__mro__ if name in vars(c))
-    return vars(owner)[name], owner, name
 
 
 @lru_cache(maxsize=512)

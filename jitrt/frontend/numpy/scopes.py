@@ -213,7 +213,7 @@ class Phases:
             bases = dict.fromkeys(base_of(n) for n in early if n in wanted)
             needed = [n for n in bases if n not in trace.registers and not trace.is_known(n)]
             if needed:
-                trace.breaks.barrier(needed, "np.errstate", self._lines[members[-1]], scope)
+                trace.breaks.barrier(needed, self._lines[members[-1]], scope)
         return groups[-1][1] if groups else None
 
     def _common_scope(self, numbers: list[int], flags: dict[int, set[str]]) -> Scope | None:
