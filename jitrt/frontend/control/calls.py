@@ -31,7 +31,6 @@ from . import (
     objects,
     scalars,
     specialmethods,
-    ufuncs,
     vectorized,
 )
 from . import arrays as a
@@ -357,7 +356,7 @@ class Calls(ListCalls):
             out, args, kwargs = _output(function, args, kwargs)
             if kwargs.keys() == {"where"}:
                 given, where = scalars.settled(self.r, (args, kwargs["where"]))
-                return ufuncs.masked(self.r, function, list(given), out, where)
+                return choosing.masked(self.r, function, list(given), out, where)
             if kwargs:
                 raise NotStaged(f"keyword arguments of {function.__name__}")
             if out is not None:
