@@ -67,3 +67,24 @@ def test_each_call_is_recorded_once(monkeypatch):
 def test_where_returns_differ_the_second_time_knows_their_kind(monkeypatch):
     assert returns_recorded(summed_after_a_choice, monkeypatch) <= 1 + 3 * 4  # as above, and the inner one again
     agrees(summed_after_a_choice, (X,), (np.array([0.9, 0.8]),), (np.empty(0),))
+
+
+def largest_half(x):
+    def halves():
+        for k in range(3):
+            yield x[k] * 0.5
+
+    largest = 0.0
+    for half in halves():
+        largest = max(largest, min(half, x[0]))
+    return largest
+
+
+def test_the_function_of_a_call_is_evaluated_once(monkeypatch):
+    called, named = [], statements.Statements.named
+    with monkeypatch.context() as patch:
+        patch.setattr(statements.Statements, "named", lambda self, e: called.append(e.id) or named(self, e))
+        stage(largest_half, (X,))
+    visits = called.count("half")  # which stands once in the body of the loop
+    assert called.count("max") == called.count("min") == called.count("halves") == visits > 0
+    agrees(largest_half, (X,))
