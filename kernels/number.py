@@ -69,8 +69,8 @@ def _reflected(operation: str) -> Operator:
 class Number:
     """A float of 32 or 64 bits, an integer of the same width, or a mask, in one of the back ends.
 
-    Operands that are Python numbers become constants of the same type. Comparisons give masks; floats have ``+
-    - * /``, integers ``+ -`` (wrapping), ``& | ^ <<``, and masks ``& | ~``.
+    Beside floats and integers, Python's numbers become constants of the same type. Comparisons give masks; floats have
+    ``+ - * /``, integers ``+ -`` (wrapping), ``& | ^ <<``, and masks ``& | ~``.
     """
 
     __slots__ = ("back", "bits", "kind", "value")

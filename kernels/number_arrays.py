@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .number import AROUND_ONE, DOMAIN, FLOAT, INT, MASK, Number
+from .number import AROUND_ONE, DOMAIN, FLOAT, INT, Number
 
 _DTYPE = {(FLOAT, 64): np.float64, (FLOAT, 32): np.float32, (INT, 64): np.int64, (INT, 32): np.int32}
 _UNSIGNED: dict[int, type] = {64: np.uint64, 32: np.uint32}
@@ -55,8 +55,6 @@ class Arrays:
         self.avx512 = avx512
 
     def constant(self, value: float | int, kind: str, bits: int) -> Any:
-        if kind == MASK:
-            return np.bool_(value)
         return np.asarray(value, _DTYPE[kind, bits])[()]
 
     def apply(self, operation: str, kind: str, bits: int, *values: Any) -> Any:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from llvmlite import ir
 
-from .number import FLOAT, INT, MASK, Number
+from .number import FLOAT, INT, Number
 from .vmath_rare import emit_beyond, emit_lanes_beyond, pure_function
 from .words import declared
 
@@ -41,8 +41,6 @@ class LLVM:
         self.avx512 = False
 
     def constant(self, value: float | int, kind: str, bits: int) -> ir.Constant:
-        if kind == MASK:
-            return ir.Constant(ir.IntType(1), int(value))
         return ir.Constant(self._type(kind, bits), value)
 
     def _type(self, kind: str, bits: int) -> ir.Type:
@@ -94,8 +92,6 @@ class Vectors(LLVM):
         self.avx512 = True
 
     def constant(self, value: float | int, kind: str, bits: int) -> ir.Constant:
-        if kind == MASK:
-            return ir.Constant(ir.VectorType(ir.IntType(1), 512 // bits), [int(value)] * (512 // bits))
         return _splat(_element(value, kind, bits), kind, bits)
 
     def _type(self, kind: str, bits: int) -> ir.Type:
