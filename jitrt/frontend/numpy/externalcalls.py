@@ -69,6 +69,8 @@ def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
     if not targets and not any(is_tracer(v) or isinstance(v, types.FunctionType) for v in leaves):
         return _checked(literal(state, function(*args, **kwargs)), name)
     for target in targets:
+        if sum(v._storage() is target._storage() for v in arrays_of(leaves)) > 1:
+            raise Untraceable(f"{name} writes into memory that another argument shares", user_line())
         target._storage().check_writable(target._region())
         if not (target._is_contiguous() or target.transpose()._is_contiguous()):
             raise Untraceable(f"{name} writes into a part of an array", user_line())

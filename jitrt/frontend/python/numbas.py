@@ -25,14 +25,13 @@ from ...values.functions import contents
 if TYPE_CHECKING:
     from ...kernels.numbafunctions import Compiled
 
-_STORING = frozenset("STORE_SUBSCR STORE_SLICE STORE_ATTR DELETE_SUBSCR KW_NAMES CALL_KW".split())
 _PLAIN_BUILTINS = (abs, bool, complex, divmod, enumerate, float, int, len, max, min, pow, range, round, sum, zip)
 
 
 def is_numbas(value: Any) -> bool:
     """Whether a function is compiled by numba, and all that it does is to compute."""
     function = source_of(value)
-    return function is not None and "effects" not in traits_of(function)
+    return function is not None and not has_effects(function)
 
 
 def written_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
@@ -41,7 +40,12 @@ def written_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> li
     if is_vectorized(function) or (builder is not None and not builder.writable_args):
         return [*args[function.nin :], *kwargs.values()]
     source = source_of(function)
-    return [*args, *kwargs.values()] if source is None or "writes" in traits_of(source) else []
+    if source is None or kwargs or any(isinstance(v, (tuple, list)) for v in args):
+        return [*args, *kwargs.values()]
+    from ...kernels.numbawrites import written_parameters
+
+    places = written_parameters(source, source_of, MUTATING, MUTATING_METHODS)
+    return [v for k, v in enumerate(args) if k in places or k >= source.__code__.co_argcount]
 
 
 def source_of(value: Any) -> types.FunctionType | None:
@@ -53,37 +57,32 @@ def source_of(value: Any) -> types.FunctionType | None:
 
 
 @functools.lru_cache(maxsize=256)
-def traits_of(function: types.FunctionType, inside: tuple[Any, ...] = ()) -> frozenset[str]:
-    """What a function that numba compiles may do beside giving a result: ``writes`` arguments, or has ``effects``."""
-    found: set[str] = set()
+def has_effects(function: types.FunctionType, inside: tuple[Any, ...] = ()) -> bool:
+    """Whether a function that numba compiles may do more than to give a result and to write into its arguments."""
     for instruction in dis.get_instructions(function):
         name, value = instruction.opname, instruction.argval
-        if name in _STORING or (name == "BINARY_OP" and instruction.argrepr.endswith("=")):
-            found.add("writes")
-        if name in ("LOAD_ATTR", "LOAD_METHOD") and value in MUTATING | MUTATING_METHODS:
-            found.add("writes")
         if name in ("LOAD_ATTR", "LOAD_METHOD") and value in ("random", "ctypes", "objmode"):
-            found.add("effects")
-        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
-            found |= _effects_of(_outside(function, value), (*inside, function))
-    return frozenset(found)
+            return True
+        is_outside = name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")
+        if is_outside and _may_have_effects(_outside(function, value), (*inside, function)):
+            return True
+    return False
 
 
-def _effects_of(value: Any, inside: tuple[Any, ...]) -> frozenset[str]:
-    """What code that numba compiles may do with a value from outside."""
+def _may_have_effects(value: Any, inside: tuple[Any, ...]) -> bool:
+    """Whether code that numba compiles may do something beside with a value from outside."""
     if isinstance(value, (bool, int, float, complex, np.ndarray, tuple, np.ufunc, np.generic, np.dtype)):
-        return frozenset()
+        return False
     if any(value is known for known in _PLAIN_BUILTINS) or (
         isinstance(value, type) and issubclass(value, (np.generic, Exception))
     ):
-        return frozenset()
+        return False
     if isinstance(value, types.ModuleType):
-        return frozenset() if value.__name__ in ("numpy", "math", "cmath", "numba") else frozenset({"effects"})
+        return value.__name__ not in ("numpy", "math", "cmath", "numba")
     function = source_of(value)
     if function is not None:
-        return frozenset() if function in inside else traits_of(function, inside)
-    known = getattr(value, "__module__", None) in ("numpy", "math", "cmath")
-    return frozenset({"writes"}) if known else frozenset({"effects"})
+        return function not in inside and has_effects(function, inside)
+    return getattr(value, "__module__", None) not in ("numpy", "math", "cmath")
 
 
 def _outside(function: types.FunctionType, name: str) -> Any:
