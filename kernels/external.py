@@ -1,4 +1,4 @@
-"""Functions outside of procedures that their code calls: draws, products, and steps that Python executes.
+"""Functions outside of procedures that their code calls: draws, products, numba's, and steps that Python executes.
 
 NumPy's distributions are public functions of C (``numpy/random/c_distributions.pxd``), which take the address of a bit
 generator. Products of large matrices are those of the BLAS that NumPy is linked with. A step goes through one function
@@ -32,13 +32,14 @@ _QUIET = frozenset(
     )
 )
 _handlers: dict[int, Handler] = {}
+_defined: dict[str, int] = {}
 _numbers = itertools.count(1)
 
 
 def bind(symbols: Iterable[str]) -> bool:
     """Define those of `symbols` that stand for such functions; whether all of them could be defined."""
     symbols = list(symbols)
-    found = [library.bind(symbols) for library in (_random, _host, _blas, _order, libm)]
+    found = [library.bind(symbols) for library in (_random, _host, _blas, _order, _numba, libm)]
     return all(found)
 
 
@@ -50,9 +51,10 @@ def symbol(name: str) -> str | None:
 def raises(symbol: str) -> bool:
     """Whether floating-point exceptions of a function, if it has any, are those of what calls it.
 
-    NumPy has it so for BLAS's, and not for distributions; those in whole numbers, and the uniform one, have none.
+    NumPy has it so for BLAS's and for ufuncs, and not for distributions; those in whole numbers, and the uniform one,
+    have none.
     """
-    return symbol.startswith(("blas.", "libm.")) or symbol in _QUIET
+    return symbol.startswith(("blas.", "libm.", "numba.ufunc.")) or symbol in _QUIET
 
 
 def draws(name: str) -> bool:
@@ -63,6 +65,12 @@ def draws(name: str) -> bool:
 def orders(name: str) -> bool:
     """Whether this process has a routine of NumPy's that sorts elements of one dtype, as ``argsort.d``."""
     return _order.symbol(name) is not None
+
+
+def define(name: str, address: int) -> str:
+    """The symbol by which procedures of this process call what is compiled elsewhere."""
+    _defined[name] = address
+    return f"numba.{name}"
 
 
 def register(handler: Handler) -> int:
@@ -124,4 +132,5 @@ def _sort(name: str) -> int | None:
 
 _order = BoundSymbols("order.", _sort)
 _random = BoundSymbols("random.", lambda name: _draw(f"random_{name}"))
+_numba = BoundSymbols("numba.", _defined.get)
 _host = BoundSymbols("host.", lambda name: ctypes.cast(_step, ctypes.c_void_p).value)

@@ -85,19 +85,24 @@ def of_ufunc(function: Any, operands: Sequence[np.dtype]) -> Compiled | None:
 def of_scalars(function: Any, operands: Sequence[np.dtype]) -> Compiled | None:
     """What a call of a function by `numba.njit` runs for numbers of these dtypes; it is compiled, if need be."""
     try:
-        given = tuple(map(from_dtype, operands))
-        known = list(function.overloads)
-        if given not in known:
-            try:  # as numba's dispatcher does, which converts rather than to compile anew
-                place = default_type_manager.select_overload(given, known, not function._can_compile, False)
-                given = known[place]
-            except TypeError:
-                if not function._can_compile:
-                    return None
-                function.compile(given)
-        return _compiled(function.overloads[given])
+        result = overload_of(function, tuple(map(from_dtype, operands)))
+        return None if result is None else _compiled(result)
     except (NumbaError, NotImplementedError, KeyError):
         return None
+
+
+def overload_of(function: Any, given: tuple[Any, ...]) -> Any:
+    """What numba's dispatcher runs for arguments of the types `given`, compiled if need be; None if it refuses them."""
+    known = list(function.overloads)
+    if given not in known:
+        try:  # it converts rather than to compile anew
+            place = default_type_manager.select_overload(given, known, not function._can_compile, False)
+            given = known[place]
+        except TypeError:
+            if not function._can_compile:
+                return None
+            function.compile(given)
+    return function.overloads[given]
 
 
 def linked(module: ir.Module) -> Iterator[CPUCodeLibrary]:

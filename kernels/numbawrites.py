@@ -25,6 +25,7 @@ _NEW_ARRAYS = frozenset(
     zeros_like sum prod mean std var min max amin amax argmin argmax argsort any all median nansum""".split()
 )
 _NEW_OF_METHODS = frozenset("copy sum prod mean std var min max argmin argmax argsort any all item".split())
+_NUMBERS_OF_ARRAYS = frozenset("dtype itemsize nbytes ndim shape size strides".split())
 _NUMBERS = (abs, bool, complex, divmod, float, int, len, max, min, pow, range, round)
 _CONTAINERS = frozenset("build_list build_set build_map build_list_from_tuple".split())
 _NEW_OF_OPERATIONS = frozenset("const null global freevar unary".split())
@@ -54,6 +55,17 @@ def written_parameters(
     except Exception:  # what numba refuses it refuses in a call
         return every
     return every if found is None else frozenset(found)
+
+
+@functools.lru_cache(maxsize=256)
+def may_return_parameters(function: types.FunctionType, known: Callable[[Any], types.FunctionType | None]) -> bool:
+    """Whether what a function returns may lie in the memory of its arguments; `known` as for `written_parameters`."""
+    try:
+        code = _Function(function, known, frozenset(), frozenset())
+        returned = [s.value for b in code.code.blocks.values() for s in b.body if isinstance(s, ir.Return)]
+        return any(code.roots(value) for value in returned)
+    except Exception:  # as above
+        return True
 
 
 class _Function:
@@ -136,7 +148,7 @@ class _Function:
             return {value.index}
         if not isinstance(value, ir.Expr) or value.op in _NEW_OF_OPERATIONS:
             return set()
-        if value.op == "call" and self.is_new(value):
+        if (value.op == "call" and self.is_new(value)) or (value.op == "getattr" and value.attr in _NUMBERS_OF_ARRAYS):
             return set()
         if value.op in ("binop", "inplace_binop"):
             joined = [v for v in (value.lhs, value.rhs) if self.is_tuple(v)]

@@ -156,8 +156,10 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], ne
     entries : iterable of (text, symbols)
         The texts that it was compiled from, and the symbols that each of them gave.
     needed : list of str
-        Symbols that the code uses and does not contain.
+        Symbols that the code uses and does not contain. Those of numba's functions are other ones in other processes.
     """
+    if any(symbol.startswith("numba.") for symbol in needed):
+        return
     with _Complaints("written"):
         if not cachefiles.write(f"{module}.module", code):
             return

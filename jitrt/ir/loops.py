@@ -476,7 +476,7 @@ def variables_put(procedure: Procedure) -> dict[str, set[str]]:
     return found
 
 
-_NUMPYS_OWN = ("host.", "order.")  # external functions that are those by which NumPy, too, computes a result
+_NUMPYS_OWN = ("host.", "order.", "numba.")  # external functions by which the plain function, too, computes a result
 
 
 def is_exact(procedure: Procedure) -> bool:

@@ -27,6 +27,7 @@ from . import (
     library,
     makingobjects,
     mathematics,
+    numbaarrays,
     numbacalls,
     objects,
     scalars,
@@ -268,7 +269,7 @@ class Calls(ListCalls):
             return library.ufunc(r, own, scalars.settled(r, args))  # type: ignore[arg-type]
         if is_numbas(function):
             return self._known_or(
-                lambda: numbacalls.call(r, function, args, kwargs), lambda: external.call(r, function, args, kwargs)
+                lambda: numbacalls.call(r, function, args, kwargs), lambda: numbaarrays.call(r, function, args, kwargs)
             )
         python = underlying(function)
         is_python = type(function) is types.FunctionType or python is not function

@@ -26,7 +26,7 @@ from ...ir.ops.contractions import public_name
 from ...ir.ops.optable import MUTATING
 from ...kernels.external import STEP
 from ..python.externals import is_scipys, signature_of
-from ..python.numbas import is_numbas, written_by
+from ..python.numbas import is_numbas
 from ..python.purevalues import why_impure_of_numpy
 from . import arrays as a
 from . import creation
@@ -124,8 +124,9 @@ def _given(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterab
 
 def call(r: Recorder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a call that Python executes."""
-    writes = is_numbas(function) and written_by(function, args, kwargs)
-    if writes or any(n in ("out", "output") or n.startswith("overwrite") for n in _given(function, args, kwargs)):
+    if is_numbas(function):  # which may read and write beyond the ends of small examples
+        raise NotStaged(f"arguments of {_name(function)}")
+    if any(n in ("out", "output") or n.startswith("overwrite") for n in _given(function, args, kwargs)):
         raise NotStaged(f"arguments of {_name(function)}")
     before = r.recorded, r.nests, r.saved
     words: list[tuple[str, Any]] = []  # a name, and the type of what is stored
@@ -146,7 +147,7 @@ def call(r: Recorder, function: Callable[..., Any], args: Sequence[Any], kwargs:
     number = r.integer(Poly.number(step))
     status = r.external(STEP, ("host", number, r.address(memory)), (INT, INT, POINTER), INT)
     r.stop(r.machine("!=", Poly.name(status), ZERO))
-    made = _received(r, result, memory)
+    made = received(r, result, memory)
     r.recorded, r.nests, r.saved = before  # they save nothing
     return made
 
@@ -271,12 +272,12 @@ def _kind_of_result(value: Any, places: Iterator[int]) -> Any:
     raise NotStaged(f"an external call with a result of type {type_name(value)}")
 
 
-def _received(r: Recorder, kind: Any, memory: View) -> Any:
+def received(r: Recorder, kind: Any, memory: View) -> Any:
     """What the words say that a step has given."""
     if kind is None:
         return None
     if isinstance(kind, tuple):
-        parts = [_received(r, k, memory) for k in kind[1]]
+        parts = [received(r, k, memory) for k in kind[1]]
         return tuple(parts) if kind[0] is tuple else Composite(kind[0], dict(zip(kind[0]._fields, parts)))
 
     def word(k: int, dtype: np.dtype = INT) -> str:

@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import Untraceable
+from ...errors import LoopsWanted, Untraceable
 from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.folds import REDUCE_OR, reduce
 from ...ir.ops.optable import NotCovered, Op
 from ...ir.ops.ufuncs import CAST, loop_dtypes
 from ...ir.types import ArrayType
+from ...policy import NATIVE_BYTES
 from ...values.kinds import flatten
+from ..context import wants_loops
 from ..python.externals import aliased, written
-from ..python.numbas import inlined, is_numbas, is_of_numbers, is_vectorized, know_loop
+from ..python.numbas import inlined, is_numbas, is_of_numbers, is_vectorized, know_loop, may_be_native
 from ..python.operations import operation_of, stands_for
 from ..python.userline import user_line
 from .aliases import arrays_of
@@ -55,6 +57,8 @@ def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
     """
     if is_numbas(function) and (made := call_on_numbers(state, function, args, kwargs)) is not None:
         return made
+    if is_numbas(function) and wants_loops() and may_be_native(function) and _are_short(args):
+        raise LoopsWanted(f"{function.__name__} is called by its address", user_line())
     own = operation_of(function)
     is_ready = not kwargs and any(map(is_tracer, args))
     if own is not None and is_ready and len(args) == own.nin and stands_for(own, function, _types(state, args)):
@@ -85,6 +89,11 @@ def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
         for array in arrays_of(result) if is_tracer(operand) else ():
             state.aliases.pair(array, operand, copied=True)
     return result
+
+
+def _are_short(args: Sequence[Any]) -> bool:
+    """Whether what Python takes for a call counts beside the work: procedures copy what numba's functions give."""
+    return sum(v._node.type.nbytes for v in args if is_tracer(v)) <= NATIVE_BYTES
 
 
 def _types(state: Trace, values: tuple) -> list[Any]:

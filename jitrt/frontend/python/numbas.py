@@ -42,10 +42,22 @@ def written_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> li
     source = source_of(function)
     if source is None or kwargs or any(isinstance(v, (tuple, list)) for v in args):
         return [*args, *kwargs.values()]
+    places = parameters_written(source)
+    return [v for k, v in enumerate(args) if k in places or k >= source.__code__.co_argcount]
+
+
+def parameters_written(function: types.FunctionType) -> frozenset[int]:
+    """Positions of the parameters whose arrays a function that numba compiles may write into."""
     from ...kernels.numbawrites import written_parameters
 
-    places = written_parameters(source, source_of, MUTATING, MUTATING_METHODS)
-    return [v for k, v in enumerate(args) if k in places or k >= source.__code__.co_argcount]
+    return written_parameters(function, source_of, MUTATING, MUTATING_METHODS)
+
+
+def may_return_arguments(function: types.FunctionType) -> bool:
+    """Whether what a function that numba compiles returns may lie in the memory of its arguments."""
+    from ...kernels.numbawrites import may_return_parameters
+
+    return may_return_parameters(function, source_of)
 
 
 def source_of(value: Any) -> types.FunctionType | None:
@@ -121,6 +133,11 @@ _numbers = itertools.count()
 def is_vectorized(function: Any) -> bool:
     """Whether a function of numba's is one by `numba.vectorize`: a ufunc that compiles loops as they are asked for."""
     return type(function).__name__ == "DUFunc"
+
+
+def may_be_native(function: Any) -> bool:
+    """Whether native code may call a function of numba's by its address."""
+    return hasattr(function, "overloads") or hasattr(function, "gufunc_builder")
 
 
 def is_of_numbers(function: Any, count: int) -> bool:
