@@ -54,7 +54,7 @@ class Expression:
         for name, value in zip(("operation", "operands", "template", "_type"), (*key, None)):
             object.__setattr__(made, name, value)
         # Where Python itself compares, as in ``e in a_list``, nothing may fail.
-        if operands and operation.name not in _EQUALITIES and all(o.type.is_complete for o in operands):
+        if operands and operation.name not in _EQUALITIES and _tells_of_errors(operation, operands):
             made.type  # noqa: B018 (raises here what NumPy raises)
         return _interned.setdefault(key, made)
 
@@ -466,3 +466,10 @@ def _type_of(e: Expression) -> Known | Tuple:
         return expanded(e).type
     literals = [o.value if o.operation is LITERAL else None for o in e.operands]
     return infer(e.operation, e.template, tuple([o.type for o in e.operands]), literals)
+
+
+def _tells_of_errors(operation: Operation, operands: tuple[Expression, ...]) -> bool:
+    """Whether the types of operands say enough for an error of NumPy's; of ufuncs dtypes and ranks do."""
+    is_ufunc = isinstance(operation.apply, np.ufunc)
+    types = [o.type for o in operands]
+    return all(t.is_complete or (is_ufunc and isinstance(t, Known) and t.has_rank) for t in types)

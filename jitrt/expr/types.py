@@ -74,6 +74,11 @@ class Known:
         """Whether nothing is open."""
         return self.dtype is not None and self.shape is not None and None not in self.shape
 
+    @property
+    def has_rank(self) -> bool:
+        """Whether only extents may be open."""
+        return self.dtype is not None and self.shape is not None
+
     def __str__(self) -> str:
         """``f8[3,?]``; ``?`` for a dtype that is open, and ``[...]`` for a rank."""
         dtype = "?" if self.dtype is None else dtype_text(self.dtype)
@@ -132,7 +137,10 @@ def infer(
     if not all(isinstance(t, Known) for t in types):
         return UNKNOWN
     values = tuple(
-        [None if v is None else id(v) if np.ndim(v) or isinstance(v, np.void) else (type(v), v) for v in literals]
+        [
+            None if v is None else id(v) if isinstance(v, (np.ndarray, np.void)) or np.ndim(v) else (type(v), v)
+            for v in literals
+        ]
     )
     key = operation, template, types, values
     if key in _remembered and not any(isinstance(v, int) for v in values):
@@ -150,6 +158,9 @@ def infer(
     if failures and is_complete:
         _raise_as_numpy(operation, template, types, literals, failures[0])
         failures = []  # NumPy has none for other values
+    is_ufunc = isinstance(operation.apply, np.ufunc) and all(isinstance(t, Known) and t.has_rank for t in types)
+    if failures and not answers and is_ufunc:  # for all extents
+        raise failures[0].with_traceback(None) from None
     answers = [a for a in answers if a is not UNKNOWN] or answers  # some sizes alone make an operation depend on values
     found = _agreed(answers)
     is_open = isinstance(found, Known) and (found.dtype is None or found.shape is None)

@@ -315,3 +315,26 @@ def test_rules_that_go_round_in_circles():
     for rule in (lambda e: e + 0 if e is x else None, lambda e: np.negative(np.negative(e)) if e is x + 1 else None):
         with pytest.raises(RecursionError, match="round in circles"):
             expr.transform(x + 1, rule)
+
+
+@pytest.mark.parametrize(
+    ("function", "dtypes", "shapes"),
+    [
+        (np.left_shift, ("i8", "f8"), ((None,), (None,))),
+        (np.invert, ("f8",), ((2, None),)),
+        (np.sqrt, ("M8[s]",), ((None,),)),
+        (np.add, ("f8", "f8"), ((3, None), (4, None))),
+        (np.add, ("f8", "U3"), ((None,), (None,))),
+    ],
+    ids=["shift", "invert", "sqrt", "extents", "text"],
+)
+def test_what_cannot_fit_raises_although_extents_are_open(function, dtypes, shapes):
+    leaves = [expr.leaf(f"x{k}", d, shape=s) for k, (d, s) in enumerate(zip(dtypes, shapes))]
+    with pytest.raises((TypeError, ValueError)) as plain:
+        function(*[np.zeros([n or 1 for n in s], d) for d, s in zip(dtypes, shapes)])
+    with pytest.raises(plain.type):
+        function(*leaves)
+
+
+def test_types_beside_an_array_without_axes():
+    assert (expr.leaf("x", "f4", ndim=1) + np.array(1.0)).dtype == np.float64
