@@ -25,6 +25,7 @@ from ..ir.rewrite import Rule, of_kind, rule
 from .reassociate import reassociated
 
 _LARGEST_POWER = 16
+_NOT_NEGATIVE = frozenset({"absolute", "exp", "hypot", "sqrt"})
 
 
 def _is(n: Node, ufunc: np.ufunc) -> bool:
@@ -82,6 +83,21 @@ def root_of_square(n: Node) -> Node | None:
     return _ufunc(np.absolute, n, x.args[0]) if _is(x, np.multiply) and x.args[0] is x.args[1] else None
 
 
+@rule("multiply", "m * sqrt(1 + (n / m) * (n / m)) → hypot(m, n), m an absolute value, a root, or exp", "")
+def hypot_of_scaled(n: Node) -> Node | None:
+    for m, root in (n.args, n.args[::-1]):
+        if not (
+            _is(root, np.sqrt) and _is(root.args[0], np.add) and m.op.name in _NOT_NEGATIVE and m.dtype.kind == "f"
+        ):
+            continue
+        square, one = root.args[0].args
+        if literal(one) == 1 and _is(square, np.multiply) and square.args[0] is square.args[1]:
+            quotient = square.args[0]
+            if _is(quotient, np.divide) and quotient.args[1] is m and quotient.type == m.type:
+                return _ufunc(np.hypot, n, m, quotient.args[0])
+    return None
+
+
 @rule("power", "x ** n → product, n a small integer", "")
 def power_as_product(n: Node) -> Node | None:
     value = literal(n.args[1]) if n.dtype.char in "fd" else None
@@ -104,6 +120,7 @@ RULES: tuple[Rule, ...] = (
     log_of_sum,
     exp_minus_one,
     root_of_square,
+    hypot_of_scaled,
     power_as_product,
 )
 
