@@ -1,4 +1,4 @@
-"""Twelve functions that call SciPy or numba inside: compiled, agreeing, and how much faster than plain.
+"""Fourteen functions that call SciPy or numba inside: compiled, agreeing, and how much faster than plain.
 
 ``python -m bench.externals`` prints the table of docs/own-operations.md. Plain and compiled calls take turns in one
 process.
@@ -31,6 +31,13 @@ def _recursion(x: Any) -> Any:
         last = 0.9 * last + x[k]
         y[k] = last
     return y
+
+
+@numba.guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()")
+def _inner(x: Any, y: Any, out: Any) -> None:
+    out[0] = 0.0
+    for k in range(x.shape[0]):
+        out[0] += x[k] * y[k]
 
 
 @numba.njit
@@ -97,6 +104,20 @@ def _njit(x: Any) -> Any:
     return _smooth(_recursion(_smooth(x)))
 
 
+def _short_arrays(x: Any) -> Any:
+    last = x[0]
+    for k in range(len(x)):
+        last = _recursion(x[k] + 0.5 * last)
+    return last
+
+
+def _generalised(x: Any) -> Any:
+    found = np.zeros(len(x))
+    for k in range(1, len(x)):
+        found[k] = _inner(x[k], x[k - 1]) + 0.5 * found[k - 1]
+    return found
+
+
 def _vectorize(x: Any) -> Any:
     return _smooth(_huber(_smooth(x) * 2.0 - 1.0)).sum()
 
@@ -117,6 +138,8 @@ def cases() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
     yield "`special.gammaln`", _log_gamma, (x,)
     yield "`@numba.njit` of an array", _njit, (x,)
     yield "`@numba.njit` of elements, in a loop", _njit_in_loop, (x,)
+    yield "`@numba.njit` of rows of 100, in a loop", _short_arrays, (x.reshape(-1, 100),)
+    yield "`@numba.guvectorize` of rows of 100, in a loop", _generalised, (x.reshape(-1, 100),)
     yield "`@numba.vectorize`", _vectorize, (x,)
 
 

@@ -10,6 +10,8 @@ are computed in chunks, and what is between is freed as soon as nothing needs it
 
 from __future__ import annotations
 
+import _thread
+import itertools
 import math
 import threading
 import warnings
@@ -31,6 +33,7 @@ from ..policy import FOLDED_BYTES
 
 _CHUNK = 1 << 16  # elements
 _SHARED = 1 << 18  # elements of results that are worth a thread
+_PIECES = 8  # that two threads take one after the other
 _WIDE = {"e": "d", "f": "d", "F": "D"}  # in which wide constants are computed
 _COMPUTED = frozenset({Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.COMPOUND})
 _WIDENED = _COMPUTED | {Kind.ASSEMBLE, Kind.UPDATE}  # whose results are computed, or lie in new memory
@@ -211,7 +214,7 @@ class _Folder:
 
 
 def _by_two_threads(function: np.ufunc, args: Sequence[Any]) -> np.ndarray:
-    """A result, of which another thread computes half of the rows if it is large, under the same error state."""
+    """A result, of which another thread computes some of the rows if it is large, under the same error state."""
     shape = np.broadcast_shapes(*map(np.shape, args))
     is_large = math.prod(shape) > _SHARED and shape[0] > 1
     has_dtypes = all(isinstance(x, (np.ndarray, np.generic)) for x in args)
@@ -219,18 +222,34 @@ def _by_two_threads(function: np.ufunc, args: Sequence[Any]) -> np.ndarray:
         return function(*args)
     made = np.empty(shape, function.resolve_dtypes((*(x.dtype for x in args), None))[-1])
     failures: list[Exception] = []
+    bounds = np.linspace(0, shape[0], min(_PIECES, shape[0]) + 1).astype(int).tolist()
+    pieces = [slice(*rows) for rows in itertools.pairwise(bounds)]
+    count, computed = len(pieces), []
 
-    def compute(rows: slice) -> None:
-        parts = [x[rows] if np.ndim(x) == len(shape) and np.shape(x)[0] > 1 else x for x in args]
-        try:
-            function(*parts, out=made[rows])
-        except Exception as error:
-            failures.append(error)
+    def compute() -> None:
+        while pieces:
+            try:
+                rows = pieces.pop()
+            except IndexError:  # the other thread was faster
+                return
+            parts = [x[rows] if np.ndim(x) == len(shape) and np.shape(x)[0] > 1 else x for x in args]
+            try:
+                function(*parts, out=made[rows])
+            except Exception as error:
+                failures.append(error)
+            computed.append(rows)
 
-    thread = threading.Thread(target=copy_context().run, args=(compute, slice(shape[0] // 2, None)))
-    thread.start()
-    compute(slice(shape[0] // 2))
-    thread.join()
+    ended = threading.Event()
+
+    def help_out() -> None:
+        compute()
+        ended.set()
+
+    # Nobody waits for a thread that the system does not let run: `threading.Thread.start` would.
+    _thread.start_new_thread(copy_context().run, (help_out,))
+    compute()
+    if len(computed) < count:
+        ended.wait()
     if failures:
         raise failures[0]
     return made
