@@ -14,6 +14,7 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import jitrt
+from jitrt import expr
 
 _nrt_python.memsys_enable_stats()
 
@@ -357,6 +358,35 @@ def test_conversions_are_those_of_what_is_compiled_already():
     for _ in range(3):
         assert f(x) == plain(x + 1.0)
     assert len(own.overloads) == len(plain.overloads)
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_expressions(typed):
+    x = expr.leaf("x", "f8", ndim=1) if typed else expr.leaf("x")
+    once, total = expr.operator(filtered)(x * 2.0, 0.5) + 1.0, expr.operator(inner)(x, x + 1.0)
+    programs = [
+        (expr.compile(once), lambda x: filtered(x * 2.0, 0.5) + 1.0),
+        (expr.compile(total), lambda x: inner(x, x + 1.0)),
+    ]
+    for program, function in programs:
+        for _ in range(4):
+            given = np.linspace(0.0, 1.0, 9)
+            assert_same(program(given), function(given))
+        assert not program.plain_reason
+
+
+@pytest.mark.parametrize("casting", ["no", "safe", "same_kind", "unsafe", "C"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_conversions_with_rules(casting, dtype):
+    def f(x):
+        y = x.astype(np.dtype(dtype), casting=casting, copy=False)
+        for k in range(3):
+            y = y + k
+        return y, x.astype(dtype, "C")
+
+    compiled, x = jitrt.jit(f), np.arange(5.0)
+    for _ in range(3):
+        assert_same(outcome(compiled, x), outcome(f, x))
 
 
 def test_several_threads():

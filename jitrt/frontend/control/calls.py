@@ -248,6 +248,8 @@ class Calls(ListCalls):
             args = [self.all_of(args[0], e) if keys is None else keys, *args[1:]]
         if function is sorted and len(args) == 1 and isinstance(args[0], (tuple, list)) and is_static((args, kwargs)):
             return self.display(sorted(*args, **kwargs), e)
+        if function is np.dtype and is_static((args, kwargs)):
+            return np.dtype(*args, **kwargs)
         if makingobjects.is_made(function):
             return makingobjects.make(self, function, args, kwargs, e)
         if isinstance(function, LocalFunction):

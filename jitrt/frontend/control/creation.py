@@ -258,7 +258,23 @@ def _can_be_cast(value: Any, dtype: np.dtype, casting: Any) -> bool:
     return is_static(value) and bool(np.can_cast(np.min_scalar_type(value), dtype))
 
 
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
 @function(method="astype")
-def _astype(r: Recorder, array: Array, dtype: Any, copy: Any = True) -> Array:
-    made = a.cast(r, array, known_dtype(dtype))
+def _astype(
+    r: Recorder,
+    array: Array,
+    dtype: Any,
+    order: Any = "K",
+    casting: Any = "unsafe",
+    subok: Any = True,
+    copy: Any = True,
+) -> Array:
+    known = known_dtype(dtype)
+    if casting not in _CASTINGS or not np.can_cast(array.dtype, known, casting):
+        raise NotStaged("a conversion that NumPy refuses")
+    if order != "K" and not (order == "C" and array.c_order):
+        raise NotStaged("a conversion to another memory order")
+    made = a.cast(r, array, known)
     return _copy(r, made) if copy and made is array else made
