@@ -29,7 +29,8 @@ _programs: dict[Any, Program] = {}
 class Program(ServedFunction):
     """An expression that is compiled; made by `compile`.
 
-    It is called with its inputs by position, in the order of `inputs`, or by their names. As with `jitrt.jit`, types
+    It is called with its inputs by position, in the order of `inputs`, or by their names; an optional input is two,
+    the second one whether it is there, which `run` finds by itself. As with `jitrt.jit`, types
     and shapes that are open are bound at the first call with them, and native code serves those that follow.
 
     Attributes
@@ -396,7 +397,10 @@ def _function(
     returned = put_together(outputs)
     if side:
         returned = f"{returned}, {put_together(side)}"
-    text, namespace, names = source([lowered[r] for r in roots], inputs, returned, _conversions)
+    expanded = [lowered[r] for r in roots]
+    text, namespace, names = source(expanded, inputs, returned, _conversions)
+    if inputs is None and (ordered := _in_pairs(names)) != names:
+        text, namespace, names = source(expanded, ordered, returned, _conversions)
     file = f"<expression {next(_numbers)}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     code = builtins.compile(text, file, "exec")
@@ -404,6 +408,19 @@ def _function(
     function = types.FunctionType(own, namespace, "expression")
     function.__module__ = None  # type: ignore[assignment]
     return function, names, text
+
+
+def _in_pairs(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Inputs in their order, but the presence of each optional one behind it.
+
+    >>> _in_pairs(("x_present", "y", "x"))
+    ('y', 'x', 'x_present')
+    """
+    found: list[str] = []
+    for name in names:
+        if name.removesuffix(SUFFIX) == name or name.removesuffix(SUFFIX) not in names:
+            found += [name, f"{name}{SUFFIX}"] if f"{name}{SUFFIX}" in names else [name]
+    return tuple(found)
 
 
 def _key(key: Any) -> str:

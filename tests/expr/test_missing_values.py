@@ -222,3 +222,11 @@ def test_optional_values_have_names_types_and_side_outputs(tmp_path):
     assert expr.evaluate(given) == 2.0
     expr.save(expr.compile(half, {"more": half * 3}), tmp_path / "program")
     assert expr.load(tmp_path / "program").with_side_outputs(2.0, True) == ((1.0, True), {"more": (3.0, True)})
+
+
+def test_the_presence_of_an_input_follows_it():
+    x, y = expr.leaf("x", expr.optional("f8"), ndim=0), expr.leaf("y", "f8", ndim=0)
+    program = expr.compile(y * expr.coalesce(x + 1.0, -1.0))
+    assert program.inputs == ("y", "x", "x_present")
+    assert (program(2.0, 3.0, True), program(2.0, 3.0, False)) == (8.0, -2.0)
+    assert (program.run(x=3.0, y=2.0), program.run(x=None, y=2.0)) == (8.0, -2.0)
