@@ -20,7 +20,9 @@ LOG2_E_PARTS = split_constant(LOG2_E, 64, 53)
 NEXT_OCTAVE = 17  # of 32 parts of an octave: with them, significands from 47/32 on belong to the next exponent
 # Representations of positive normal numbers whose exponent has a next one.
 NORMAL = 0x0010000000000000, 0x7FF0000000000000 - (NEXT_OCTAVE << 47)
-MODERATE = 0x4270000000000000  # of 2**40: with larger exponents the rounding of the product is no small number
+# Of 2**20. The low part of a logarithm is below 2**-20, where the high one is not small itself: its product with larger
+# exponents is no small number, of which a polynomial has any sign.
+MODERATE = 0x4130000000000000
 
 
 def power(x: Number, y: Number) -> Number:

@@ -46,6 +46,17 @@ def test_one_exponent_for_all(function, exponent, char):
             np.testing.assert_array_equal(np.signbit(result[expected == 0]), np.signbit(expected[expected == 0]))
 
 
+@pytest.mark.parametrize("exponent", [2.0**k - 1 for k in range(15, 54, 2)])
+def test_large_exponents_leave_no_sign(exponent):
+    x = np.array([1.1, 3.7, 1e3, 1e-3, 1 + 2.0**-40, 1 - 2.0**-30, -3.7, -0.1] * 2)
+    y = exponent * np.repeat([1, -1], 8)
+    with np.errstate(all="ignore"):
+        result = jitrt.jit(lambda x, y: x**y)(x, y)
+        expected = x**y
+    np.testing.assert_array_max_ulp(result, expected, 1)
+    np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
+
+
 @pytest.mark.parametrize("exponent", [0.5, -1.0, 3.0])
 def test_one_exponent_is_no_choice_of_programs(exponent):
     compiled, x = jitrt.jit(lambda x, y: np.sqrt(x**y + 1)), np.full(5, 2.0)
