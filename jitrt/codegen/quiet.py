@@ -28,7 +28,7 @@ _COMPARISON = re.compile(
 )
 _WIDENING = re.compile(r"^  (?P<target>%\S+) = fpext half (?P<x>\S+) to (?P<element>double|float)$", re.MULTILINE)
 _TRUNCATION = re.compile(
-    r"^  (?P<target>%\S+) = fpto(?P<sign>[su])i (?P<type>(?:<(?P<lanes>\d+) x )?(?P<element>double|float)>?) "
+    r"^  (?P<target>%\S+) = fpto(?P<sign>[su])i (?P<type>(?:<(?P<lanes>\d+) x )?(?P<element>double|float|half)>?) "
     rf"(?P<x>{_OPERAND}) to (?P<result>(?:<\d+ x )?(?P<integer>i\d+)>?)(?=,|\n)",
     re.MULTILINE,
 )
@@ -88,9 +88,12 @@ class _Writer:
 
     def truncation(self, found: re.Match[str]) -> str:
         target, sign, kind, lanes, element, x, result, integer = found.groups()
-        vector = f"v{lanes}" if lanes else ""
+        vector, widened = f"v{lanes}" if lanes else "", ""
+        if element == "half":  # LLVM leaves out the way by single precision, which the processor takes
+            element, wide, name = "float", kind.replace("half", "float"), f"%strict.{target[1:]}"
+            widened, kind, x = f"  {name} = fpext {kind} {x} to {wide}\n", wide, name
         called = self._declared(f"fpto{sign}i.{vector}{integer}.{vector}{_SUFFIX[element]}", result, kind)
-        return f"  {target} = call {result} {called}({kind} {x}, {_STRICT})"
+        return f"{widened}  {target} = call {result} {called}({kind} {x}, {_STRICT})"
 
     def _declared(self, name: str, result: str, operands: str) -> str:
         called = f"@llvm.experimental.constrained.{name}"
