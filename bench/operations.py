@@ -163,8 +163,8 @@ def public_functions(title: str) -> list[str]:
     return [n for n, f in functions if callable(f) and not isinstance(f, type)]
 
 
-def _texts(prefix: str, name: str) -> Iterator[str]:
-    """Calls that may be made, the likeliest first."""
+def probes(prefix: str, name: str) -> Iterator[str]:
+    """Texts of calls of a function that may be made, the likeliest first."""
     if prefix + name in _CALLS:
         yield _CALLS[prefix + name]
     elif prefix == "x.":
@@ -195,7 +195,7 @@ def _arguments(names: list[str]) -> list[Any]:
 
 def _probe(prefix: str, name: str) -> tuple[str, Callable[..., Any], list[str]]:
     """The first call that NumPy makes without an exception."""
-    for text in _texts(prefix, name):
+    for text in probes(prefix, name):
         function, names = _function_of(text)
         try:
             with np.errstate(all="ignore"):

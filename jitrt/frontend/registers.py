@@ -92,7 +92,7 @@ class Registers:
 
 def read_only(value: Any) -> Any:
     """What a call that NumPy makes during the trace gets: it must not change an array a first time."""
-    if not isinstance(value, np.ndarray):
+    if not isinstance(value, np.ndarray) or not value.size:  # NumPy shuffles what has no elements where it is
         return value
     view = value.view()
     view.flags.writeable = False

@@ -190,6 +190,8 @@ def _called(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> An
         if found is not None:
             return found
         return eager(func, args, kwargs, args[:1] if kwargs.get("overwrite_input") else ())
+    if func is np.size:  # of whose arguments the axes are values
+        return np.size(*_phantoms(args[:1]), *args[1:], **kwargs)
     if func in METADATA:
         return func(*_phantoms(args), **_phantoms(kwargs))
     if func is np.astype and args:

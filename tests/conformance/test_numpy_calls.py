@@ -15,6 +15,16 @@ def test_random_calls(seed):
     assert not differences, "\n".join(differences)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["alone", "loop", "numbers"])
+@pytest.mark.parametrize("seed", range(100, 113))
+def test_a_million_random_calls(seed, form):
+    """Each function with operands of 13 kinds, and 20 values of each."""
+    calls = random_calls(100, seed, form)
+    differences = [f"{call.text}: {found}" for call in calls if (found := call.difference(13, 20))]
+    assert not differences, "\n".join(differences)
+
+
 def test_counts_are_not_of_the_largest_integers():
     # NumPy writes in front of its result where it counts those, by which a run ended with `munmap_chunk()`.
     calls = [random_call(random.Random(seed), "np.bincount") for seed in range(40)]
@@ -236,6 +246,59 @@ def test_calls_with_other_values_and_extents(text):
     for layout in ("C", "read-only"):
         call = Call(text, (Operand("f8", (3, 3), 1, layout, False),))
         assert not call.difference(13), call.difference(13)
+
+
+@pytest.mark.parametrize("form", ["alone", "loop"])
+@pytest.mark.parametrize(
+    ("text", "dtypes"),
+    [
+        ("np.sin(x0, out=x0, where=x1)", "dd"),
+        ("np.logical_not(3j, out=x0, where=x1)", "d?"),
+        ("np.fmod(x0, 2, out=..., where=x1)", "dM"),
+        ("np.subtract.reduce(x0, out=x1)", "dd"),
+        ("np.logical_or.reduce(x0, axis=(), out=x1)", "dM"),
+        ("np.bitwise_or.reduce([1, 2, 3], out=x0[0, 0:1])", "Dd"),
+        ("np.add.reduce(x0, out=x1[0])", "id"),
+        ("np.vstack((x0, x1))", "mM"),
+        ("np.hstack((x0, x1))", "Mm"),
+        ("x0.conj()", "M"),
+        ("x0.conjugate()", "m"),
+        ("np.tile(x0, np.uint8(200))", "d"),
+        ("np.tile(x0, (np.uint8(2), np.int8(100)))", "d"),
+        ("x0[0, 0:1].reshape(()).__complex__(-3)", "d"),
+        ("np.select(x0, x1)", "?d"),
+        ("np.select([x0], x1)", "?d"),
+        ("np.split(x0, 1)", "d"),
+        ("np.array_split(x0[:0], 3)", "d"),
+        ("x0.squeeze(), x0.squeeze()", "d"),
+        ("np.squeeze(x0[0], axis=())", "d"),
+        ("np.size(x0, x1[0, 1])", "di"),
+        ("np.size(x0, axis=x1[0, 9:])", "di"),
+        ("np.size(x0, axis=np.argmax(x1[:, :1]))", "di"),
+        ("np.ma.asarray(x0)", "d"),
+        ("np.ma.getdata(x0, 0)", "d"),
+        ("np.ma.equal(x0, x1, x1)", "dd"),
+        ("np.ma.divide(x0, 2, x1)", "dd"),
+        ("np.linalg.solve(x0.reshape(3, 2, 2).T[:, :, 1:] + np.eye(2), np.ones((2, 2, 2)).T)", "d"),
+        ("np.nancumsum(np.broadcast_to(x0[:1], (5, 4)), axis=0)", "d"),
+        ("np.nancumprod(np.broadcast_to(x0[:1], (5, 4)), axis=1)", "f"),
+    ],
+)
+def test_calls_of_other_operands(text, dtypes, form):
+    """Arrays given to write to, masks that are none, parts that are the whole, and orders of memory."""
+    kinds = {"M": "M8[s]", "m": "m8[s]"}
+    operands = [np.arange(12).reshape(3, 4).astype(kinds.get(d, d)) for d in dtypes]
+    made = tuple(x.copy for x in operands)
+    call = Call(text, made, form)
+    assert not call.difference(), call.difference()
+
+
+def test_permutations_of_nothing():
+    """NumPy shuffles an array without elements where it is, which is no write."""
+    function = jitrt.jit(lambda g, x: g.permutation(x))
+    for size in (0, 5, 0):
+        made = function(np.random.default_rng(1), np.zeros(size))
+        assert made.shape == (size,)
 
 
 def test_differences_are_found(monkeypatch):

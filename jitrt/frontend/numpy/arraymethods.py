@@ -307,6 +307,8 @@ class ArrayMethods(Operators):
 
     def conjugate(self) -> Any:
         if self.dtype.kind != "c" and not self._is_weak():
+            if self.dtype.kind not in "biuf":
+                raise TypeError("cannot conjugate non-numeric dtype")
             return self  # as NumPy's method does; the function gives a copy
         return self._part("conjugate", np.conjugate)
 

@@ -17,7 +17,7 @@ from ...ir.types import contiguous_strides
 from ..forms import Form, check
 from .assignment import copyto, mutate, take_out, write_out
 from .choices import FOLDS, fold, is_choice
-from .operands import nodes_of, operands_of, phantoms, with_elements, with_value
+from .operands import nodes_of, operands_of, phantoms, plain_shape, with_elements, with_value
 from .operators import is_tracer
 from .order import by_stride, kept_order, letter
 from .silence import silent
@@ -38,6 +38,7 @@ _ORDINARY_RESULTS = frozenset({
     np.hstack, np.max, np.mean, np.min, np.nanmax, np.nanmean, np.nanmin, np.nansum, np.outer, np.prod, np.ptp,
     np.stack, np.std, np.sum, np.var, np.vstack, np.where,
 })  # fmt: skip
+_OF_COPIES = frozenset({np.nancumsum, np.nancumprod})  # without nan, whose order is not a broadcast array's
 _SAME_MEMORY = frozenset({
     np.expand_dims, np.moveaxis, np.ravel, np.reshape, np.squeeze, np.swapaxes, np.transpose,
 })  # fmt: skip
@@ -48,6 +49,8 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
     trace = array._trace
     if is_tracer(kwargs.get("dtype")):
         kwargs = kwargs | {"dtype": np.dtype(kwargs["dtype"])}
+    if func is np.size:  # of whose arguments the axes are values
+        return np.size(*phantoms(args[:1]), *plain_shape(args[1:]), **plain_shape(kwargs))
     if func in METADATA:
         return func(*phantoms(args), **phantoms(kwargs))
     if func is np.copyto:
@@ -91,6 +94,8 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         return _in_order_of_choices(made, *args)
     if func is np.roll and is_tracer(args[0]) and (args[2] if len(args) > 2 else kwargs.get("axis")) is not None:
         return trace.like(made._node, args[0], "K")
+    if func in _OF_COPIES and made.ndim > 1 and is_tracer(args[0]) and made.ndim == args[0].ndim:
+        return trace.like(made._node, args[0], "K") if args[0].dtype.kind in "fc" else made
     if func is np.dot and made.ndim > 1 and made._node.op.kind is Kind.ELEMENTWISE and made.dtype.char in "fdFD":
         return made._new(trace.in_order(made._node, None))  # a product with a number, which NumPy has BLAS compute
     if func in _LIKE_FUNCTIONS and is_tracer(args[0]):

@@ -156,15 +156,15 @@ def _array(
     return construct(data, mask, dtype, copy, subok, ndmin, fill_value, keep_mask, hard_mask, shrink, order)
 
 
-def _asarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
+def _asanyarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
     return a if isinstance(a, Masked) and dtype is None and order is None else construct(a, dtype=dtype, order=order)
 
 
 _CALLS: dict[str, Callable[..., Any]] = {
     "masked_where": masked_where, "masked_invalid": masked_invalid, "masked_equal": _masked_equal, "where": where,
     "filled": _filled, "getmask": _getmask, "getmaskarray": lambda a: getmaskarray(settled(a)), "power": power,
-    "getdata": lambda a, subok=True: a._data[...] if isinstance(a, Masked) else getdata(a),
-    "is_masked": _is_masked, "array": _array, "asarray": _asarray, "asanyarray": _asarray,
+    "getdata": lambda a, subok=True: getdata(a) if subok and not isinstance(a, Masked) else getdata(a)[...],
+    "is_masked": _is_masked, "array": _array, "asarray": construct, "asanyarray": _asanyarray,
     "masked_inside": _between(True), "masked_outside": _between(False), "round": np.round, "round_": np.round,
     "shape": _of_data(np.shape), "ndim": _of_data(np.ndim), "size": _of_data(np.size),
 }  # fmt: skip
@@ -192,9 +192,9 @@ def _made(name: str, value: Any) -> Any:
     if isinstance(value, core._MaskedUnaryOperation):
         call = lambda a, *args, **kwargs: unary(value.f, value.domain, a, *args, **kwargs)  # noqa: E731
     elif isinstance(value, core._MaskedBinaryOperation):
-        call = lambda a, c: binary(value.f, a, c)  # noqa: E731
+        call = lambda a, c, *args: refuse("a third operand") if args else binary(value.f, a, c)  # noqa: E731
     elif isinstance(value, core._DomainedBinaryOperation):
-        call = lambda a, c: domained(value.f, a, c)  # noqa: E731
+        call = lambda a, c, *args: refuse("a third operand") if args else domained(value.f, a, c)  # noqa: E731
     elif isinstance(value, core._extrema_operation):
         call = _extreme(value.compare.f)
     elif not isinstance(value, (types.FunctionType, types.MethodType)) or name in _ABOUT_TYPES:

@@ -270,6 +270,8 @@ def _conversion(name: str, convert: Callable[..., Any]) -> Callable[..., Any]:
     def apply(self: Any, *args: Any) -> Any:
         if name in _REAL and not self._is_weak() and (self.shape or self.dtype.kind == "c"):
             raise Untraceable(f"{name} of an array with axes, or a complex number, which warns or fails", user_line())
+        if args and name != "round":
+            raise Untraceable(f"{name} with an argument, which NumPy's method leaves unread or refuses", user_line())
         return self._value(name, (lambda value: convert(value, *args)) if args else convert)
 
     return apply

@@ -49,6 +49,8 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
     if method == "__call__" and outs and ufunc in OUT_BY_NAME and _WARNS and not _names_out():
         raise Untraceable(f"{ufunc.__name__} warns of an out that is not named", user_line())
     where = kwargs.pop("where", True) if method == "__call__" else True
+    if getattr(where, "dtype", np.bool_) != np.bool_:
+        raise Untraceable(f"{ufunc.__name__} where an array that is not boolean", user_line())
     with noting_refusals(*outs):
         result = _result(array, ufunc, method, inputs, kwargs)
     results = result if isinstance(result, tuple) else (result,)
@@ -58,6 +60,9 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
         outs = tuple(array._trace.zeros(np.broadcast_shapes(r.shape, np.shape(where)), r.dtype) for r in results)
     if all(o is None for o in outs):
         return _without_out(ufunc, result)
+    if method != "__call__" and [(r.shape, r.dtype) for r in results] != [(o.shape, o.dtype) for o in outs]:
+        # NumPy adds no axes to an array that is given, and computes in its dtype.
+        raise Untraceable(f"{ufunc.__name__}.{method} into an array of another shape or dtype", user_line())
     casting = kwargs.get("casting", "same_kind")
     written = [
         r if o is None else write_ufunc_out(ufunc, o, r, k, casting, where)

@@ -60,6 +60,7 @@ def solve(a: Any, b: Any) -> Any:
     else:
         _substitute(rows, sides)
     made = np.stack([x for (x,) in sides], axis=-1 if is_vector else -2)
+    made = np.ascontiguousarray(made)  # as NumPy's is, of any operands
     _check(*_pivots(rows), made)
     return made.astype(dtype, copy=False)
 

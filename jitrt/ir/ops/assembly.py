@@ -43,6 +43,8 @@ def _operands(arrays: Any) -> list[Node]:
         raise NotCovered("arrays that are in no list")
     nodes = [array_node(a) for a in arrays]
     dtype = np.result_type(*(a.dtype for a in nodes))
+    if not all(np.can_cast(a.dtype, dtype, "same_kind") for a in nodes):
+        raise NotCovered(f"times beside durations, which are no {dtype}")
     return [b.cast(a, dtype) for a in nodes]
 
 
@@ -146,8 +148,8 @@ def _declare_split(function: Callable[..., Any]) -> None:
         probe = np.ndarray(ary.shape, np.int8, buffer=bytes(1), strides=(0,) * ary.type.ndim)
         pieces = function(probe, places, *axis, **kwargs)
         along = [k for k in range(ary.type.ndim) if any(p.shape[k] != ary.shape[k] for p in pieces)]
-        if not along:
-            return [ary for _ in pieces]
+        if not along:  # each is a view, and not the array itself
+            return [getitem(ary, (slice(None),)) for _ in pieces]
         results = []
         for piece in pieces:
             extent = piece.shape[along[0]]
@@ -203,6 +205,10 @@ def tile(A: Any, reps: Any) -> Node:
     ndim = max(a.type.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - a.type.ndim) + a.shape
+    kinds = {n.dtype for n in (reps if isinstance(reps, (tuple, list)) else (reps,)) if hasattr(n, "dtype")}
+    most = min((np.iinfo(kind).max for kind in kinds if kind.kind in "iu"), default=None)
+    if most is not None and any(c * n > most for c, n in zip(counts, shape)):
+        raise NotCovered("extents that the counts' dtype cannot hold")  # in which NumPy computes them
     if a.type.size != 0:
         a = b.view("reshape", a, shape=tuple(m for n in shape for m in (1, n)))
         a = b.broadcast_to(a, tuple(m for c, n in zip(counts, shape) for m in (c, n)))

@@ -159,9 +159,9 @@ def expand_dims(a: Any, axis: Any) -> Node:
 @numpy_function(np.squeeze, method="squeeze", view=True)
 def squeeze(a: Any, axis: Any = None) -> Node:
     a = strong_node(a)
-    if axis is None:
-        return b.view("squeeze", a, axis=tuple(k for k, n in enumerate(a.shape) if n == 1))
-    return b.view("squeeze", a, axis=b.normalize_axes(axis, a.type.ndim))
+    every = tuple(k for k, n in enumerate(a.shape) if n == 1) if axis is None else ()
+    axes = every if axis is None else b.normalize_axes(axis, a.type.ndim)
+    return b.view("squeeze", a, axis=axes) if axes else a  # without any, NumPy gives the array itself
 
 
 @numpy_function(np.diagonal, method="diagonal", view=True)

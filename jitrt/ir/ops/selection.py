@@ -67,6 +67,8 @@ def _wrapped(x: Node, dtype: np.dtype) -> Node:
 @numpy_function(np.select)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Node:
     """The choice of the first condition that holds, in the dtype that all choices have in common."""
+    if isinstance(condlist, Node) or isinstance(choicelist, Node):
+        raise NotCovered("select of what is no list")
     conditions, choices = list(condlist), [*choicelist, default]
     if len(conditions) + 1 != len(choices) or not conditions:
         raise NotCovered("select of lists that do not match")
