@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +84,10 @@ TEMPLATES += ["x0[INDEX]"] * 6 + [f"operator.setitem(x0, np.s_[INDEX], {ARRAY})"
 TEMPLATES += [f"operator.iadd(x0[INDEX], {ARRAY})", f"setattr(x0, 'real', {ARRAY})", f"setattr(x0, 'imag', {ARRAY})"]
 # What ufuncs may be given besides arrays.
 UFUNC = ["dtype=float", "dtype='i4'", "where=True", "casting='no'", "out=None", "axis=0", f"out={ARRAY}", "out=x0"]
-UFUNC += [f"where={ARRAY}", f"out={ARRAY}, where={ARRAY}", "dtype='f4', casting='unsafe'", "order='F'"]
+UFUNC += [f"out={ARRAY}, where={ARRAY}", "dtype='f4', casting='unsafe'", "order='F'"]
+
+
+_special = lru_cache(special)
 
 
 class Operand(NamedTuple):
@@ -114,9 +118,10 @@ class Operand(NamedTuple):
             shape = ((0, 1, shape[0] + 1, 2)[turn // 3 % 4], *shape[1:])
             size = int(np.prod(shape))
         drawn = seed + 1000 * value
-        values = ordinary(dtype, size, drawn)
-        if self.is_special != (turn + value) % 2 and not self.is_tame:
-            odd = special(dtype)
+        if self.is_special == (turn + value) % 2 or self.is_tame:
+            values = ordinary(dtype, size, drawn)
+        else:
+            odd = _special(dtype)
             if dtype.kind == "f" and turn:  # sums of them overflow, or do not, by the order of their terms
                 odd = odd[~(np.abs(odd) >= np.finfo(dtype).max)]
             values = odd[np.random.default_rng(drawn).integers(len(odd), size=size)]

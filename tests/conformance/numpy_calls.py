@@ -192,6 +192,8 @@ def _layout(array: np.ndarray) -> tuple[Any, ...]:
 
 def _are_close(got: Any, want: Any) -> bool:
     got, want = np.asarray(got), np.asarray(want)
+    if want.dtype != object and got.dtype == want.dtype and got.tobytes() == want.tobytes():
+        return True
     if want.dtype == object:
         return repr(got) == repr(want)
     if want.dtype.kind not in "fc":

@@ -249,3 +249,19 @@ def test_filters_outside_of_a_block_run_plain():
         compiled = jitrt.jit(without_a_scope)
         np.testing.assert_array_equal(compiled(POSITIVE), POSITIVE + 1)
         assert warnings.filters[0][0] == "ignore" and compiled.explain(POSITIVE).plain_reason
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4"])
+def test_constants_that_overflow_in_front_of_a_scope(dtype):
+    """They depend on no argument, and are computed under their own error state all the same."""
+
+    def function(a, n):
+        a[...] = 1e300
+        with np.errstate(all="ignore"):
+            product = n * 2
+        return product
+
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match="overflow encountered in cast"):
+            assert compiled(np.zeros((5, 9), dtype), np.int64(2)) == 4

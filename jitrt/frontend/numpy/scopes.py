@@ -211,7 +211,8 @@ class Phases:
             later = [n for n in order if self._tags[n] > members[-1]]
             wanted = {*roots, *(a for n in later for a in n.args)}
             bases = dict.fromkeys(base_of(n) for n in early if n in wanted)
-            needed = [n for n in bases if n not in trace.registers and not trace.is_known(n)]
+            # What is known is computed again where it is wanted, but for what may raise.
+            needed = [n for n in bases if n not in trace.registers and not (trace.is_known(n) and _is_quiet(n))]
             if needed:
                 trace.breaks.barrier(needed, self._lines[members[-1]], scope)
         return groups[-1][1] if groups else None
@@ -229,6 +230,10 @@ def _exceptions(node: Node) -> frozenset[str]:
     if node.op.kind in _QUIET_KINDS:
         return frozenset()
     return exceptions(node) if node.op.kind is Kind.ELEMENTWISE else frozenset((*_SWITCHES, _WARNINGS))
+
+
+def _is_quiet(node: Node) -> bool:
+    return not any(map(_exceptions, topological_order([node])))
 
 
 class ErrorState:
