@@ -145,7 +145,10 @@ def _function_of(node: Node) -> tuple[Callable[..., Any], dict[str, Any]]:
     if node.op is CALL:
         return kwargs["call"], {}
     assert node.op.numpy is not None
-    return node.op.numpy, {} if is_python(node.op) else kwargs
+    function = node.op.numpy
+    if node.quiet:
+        function = np.errstate(**dict.fromkeys(node.quiet, "ignore"))(function)  # type: ignore[arg-type]
+    return function, {} if is_python(node.op) else kwargs
 
 
 def _part(path: tuple) -> Callable[[Any], Any] | None:

@@ -71,7 +71,7 @@ _MEMORY = 6 << 30  # bytes: counts of large numbers want more
 _IN_SOME_ORDER = re.compile("invalid value encountered in (reduce|logaddexp2?)$")
 # What has no odd operands: LAPACK's SVD goes on for ever with some infinities, and `bincount` of NumPy 2.4 writes in
 # front of its result where that would be 2**63 long, of which the process dies in some later call.
-_TAME = re.compile(r"np\.(linalg\..*|bincount)$")
+_TAME = re.compile(r"np\.(linalg\..*|bincount)$|.*\.(multivariate_normal|polyfit|roots)$")
 # What NumPy leaves open where elements are not sorted, and what NumPy gives as views.
 _APART_ALONE = frozenset("np.searchsorted x0.searchsorted".split())
 _APART_IN_LOOPS = _APART_ALONE | set("np.digitize np.interp np.imag".split())
@@ -129,8 +129,8 @@ class Call(NamedTuple):
             raised = self.run(compiled)[1]
             if raised is not None and issubclass(raised[0], jitrt.JitrtError):  # behind which later calls run plain
                 return f"raised {raised} at first"
-        for turn in ((turn, value)[: turn + value + 1] for turn in range(turns) for value in range(values)):
-            if found := self._difference(plain, compiled, *turn):
+        for turn in itertools.product(range(turns), range(values)):
+            if found := self._difference(plain, compiled, *(turn if any(turn) else ())):
                 return f"{found} (turn {turn})"
         return ""
 
@@ -205,7 +205,7 @@ def _are_close(got: Any, want: Any) -> bool:
         finite = np.abs(want[np.isfinite(want)])
         least = float(finite.max(initial=0)) if finite.size else 0.0  # sums are of another order
         tiny = 50 * float(np.finfo(want.dtype).smallest_subnormal)
-        return np.allclose(got, want, rtol=200 * eps, atol=50 * eps * least + tiny, equal_nan=True)
+        return np.allclose(got, want, rtol=2000 * eps, atol=50 * eps * least + tiny, equal_nan=True)
 
 
 def functions() -> list[str]:

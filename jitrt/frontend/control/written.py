@@ -13,6 +13,7 @@ import numpy as np
 
 from .written_arrays import ARRAYS
 from .written_draws import DRAWS
+from .written_histograms import HISTOGRAMS
 from .written_lists import LISTS
 from .written_maps import MAPS
 from .written_math import MATH
@@ -125,35 +126,6 @@ def _digitize(x: Any, bins: Any, right: Any = False) -> Any:
     for k in range(1, len(bins)):
         assert bins[k - 1] <= bins[k]
     return np.searchsorted(bins, x, side="left" if right else "right")
-
-
-def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """With bins of one width, as NumPy finds them: computed, and corrected by the edges."""
-    assert weights is None
-    assert not density
-    values = np.ravel(a)
-    assert values.dtype == np.float64
-    assert bins >= 1
-    if range is None:
-        assert len(values) > 0
-        first = np.min(values)
-        last = np.max(values)
-    else:
-        first, last = range
-    assert first < last
-    span = last - first
-    assert span < np.inf
-    edges = np.linspace(first, last, bins + 1)
-    counts = np.zeros(bins, np.int64)
-    for value in values:
-        if value >= first and value <= last:
-            k = min(int((value - first) / span * bins), bins - 1)
-            if value < edges[k]:
-                k -= 1
-            if value >= edges[k + 1] and k != bins - 1:
-                k += 1
-            counts[k] += 1
-    return counts, edges
 
 
 def _isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False) -> Any:
@@ -326,10 +298,10 @@ def _cholesky(a: Any) -> Any:
 
 WRITTEN: dict[Any, Callable[..., Any]] = {
     np.interp: _interp, np.bincount: _bincount, np.digitize: _digitize,
-    np.histogram: _histogram, np.isin: _isin, np.cross: _cross,
+    np.isin: _isin, np.cross: _cross,
     np.trapezoid: _trapezoid, np.trace: _trace, np.diag: _diag, np.diagflat: _diagflat, np.tril: _tril,
     np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flipud: _flipud,
     np.fliplr: _fliplr, np.ptp: _ptp,
-    **ARRAYS, **DRAWS, **ORDER, **MATH, **MAPS, **LISTS,
+    **ARRAYS, **DRAWS, **ORDER, **MATH, **MAPS, **LISTS, **HISTOGRAMS,
 }  # fmt: skip

@@ -40,6 +40,7 @@ _METHODS = frozenset(
     "all anom anomalies any argmax argmin compressed copy count cumprod cumsum diagonal max mean min prod product "
     "ravel repeat reshape std sum swapaxes transpose var".split()
 )
+_AS_GIVEN = frozenset({"reshape", "transpose"})  # of other arrays no masked ones
 _SYNONYMS = {"anomalies": "anom", "product": "prod"}
 _COMPARING = {
     "masked_greater": np.greater, "masked_greater_equal": np.greater_equal, "masked_less": np.less,
@@ -100,7 +101,8 @@ def _of_symbols(call: Callable[..., Any]) -> Callable[..., Any]:
 
 def _method(name: str) -> Callable[..., Any]:
     def call(a: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(a if isinstance(a, Masked) else construct(a), name)(*args, **kwargs)
+        is_kept = isinstance(a, Masked) or (name in _AS_GIVEN and is_tracer(a))
+        return getattr(a if is_kept else construct(a), name)(*args, **kwargs)
 
     return call
 
