@@ -15,9 +15,9 @@ from ..base.frozen import frozen, replaced
 from ..errors import Untraceable, latest_control, watch_control
 from ..ir.build import input_node
 from ..ir.integers import Poly
-from ..ir.node import Graph, Node, type_of
+from ..ir.node import Graph, Node, topological_order, type_of
 from ..ir.ops.assumptions import assumption
-from ..ir.ops.contractions import Call
+from ..ir.ops.contractions import Call, writes_out
 from ..ir.rounding import EXACT, Rounding
 from ..ir.types import ArrayType
 from ..values.frozen import is_frozen
@@ -417,8 +417,9 @@ def _describe(
     written = outputs.written(symbols)
     results = outputs.results(flat)
     sizes = outputs.sizes(results)
+    read = set(topological_order(outputs.roots, state.registers.places))
     for node in state.calls.pending():
-        if node not in outputs.roots:
+        if node not in outputs.roots and not (node in read and writes_out(node)):
             outputs.add(node)
     for node in state.effects.forced(outputs.roots, state.registers.places):
         outputs.add(node)

@@ -16,6 +16,7 @@ from ..ir.aliasing import may_alias_arguments
 from ..ir.build import encoding_of
 from ..ir.extents import is_extent, rather_below
 from ..ir.node import Graph, Node
+from ..ir.ops.contractions import CALL, RESULT, writes_out
 from ..ir.ops.movement import storage
 from ..ir.types import ArrayType
 from ..schedule.control import Block, BranchCall, CheckCall, LoopCall, Step, buffer, can_fail
@@ -214,6 +215,10 @@ def _uses(steps: Sequence[Step], graph: Graph, controlled: Mapping[int, Uses]) -
     A value is held where it, or what may be an alias of it, is read otherwise than as the operand of a kernel.
     """
     aliases = alias_sets(graph.nodes())
+    parts: dict[Node, list[Node]] = {}
+    for node in graph.nodes():
+        if node.op is RESULT:
+            parts.setdefault(node.args[0], []).append(node)
     uses: list[Uses] = []
     held: dict[Node, int] = {}
     for k, step in enumerate(steps):
@@ -223,7 +228,7 @@ def _uses(steps: Sequence[Step], graph: Graph, controlled: Mapping[int, Uses]) -
             own = [a.node for a in found if a.reads]
             direct, writes = own, [a.node for a in found if a.writes]
         elif isinstance(step, Node):
-            direct, writes = [storage(a) for a in step.args], [step] if _is_placed(step, graph) else []
+            direct, writes = [storage(a) for a in step.args], _placed(step, parts.get(step, [step]), graph)
         elif isinstance(step, CheckCall):
             direct, writes = [step.low.base, step.high.base], []
         else:
@@ -234,9 +239,16 @@ def _uses(steps: Sequence[Step], graph: Graph, controlled: Mapping[int, Uses]) -
     return uses, held
 
 
-def _is_placed(node: Node, graph: Graph) -> bool:
-    """Whether NumPy is told where to write what it executes for `node`; its own array is a result as it is."""
-    return node.op.takes_out and node.type.nbytes >= _WORTH_PLACING and node not in graph.outputs
+def _placed(step: Node, parts: list[Node], graph: Graph) -> list[Node]:
+    """What NumPy is told where to write that executes a step; its own array is a result as it is."""
+    made, *others = parts
+    if others or made in graph.outputs or made.type.nbytes < _WORTH_PLACING:
+        return []
+    if step.op is not CALL:
+        return parts if step.op.takes_out else []
+    # Of more axes their order in memory is that of the operands.
+    is_plain = made.type.ndim == 1 and made.dtype.kind in "iufc" and not any(encoding_of(storage(a)) for a in step.args)
+    return parts if is_plain and writes_out(made) else []
 
 
 def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[Access, Access]]) -> KernelCall | None:

@@ -51,6 +51,8 @@ def gathered(fetches: Sequence[int | Fetch]) -> Fetch:
 def into_memory(step: HostStep, operands: Fetch, memory: Fetch, returned: int) -> HostCall:
     """A step whose result is written where it is needed."""
     function, kwargs = _function_of(step.node)
+    if step.node.op is CALL:
+        function = function.into  # type: ignore[attr-defined]
 
     def run(objects: list[Any]) -> None:
         objects[returned] = function(*operands(objects), **kwargs, out=memory(objects))

@@ -80,8 +80,9 @@ class HostFrame(Frame):
         operands = gathered([self._operand(node, a) for a in node.args])
         if is_python(node.op):
             return on_python_numbers(step, operands, self.places[node], self._room(node))
-        if node in self.values or node in self.hosted:
-            return into_memory(step, operands, self._memory(node), self._room(node))
+        made = step.results[0] if len(step.results) == 1 else node
+        if made in self.values or made in self.hosted:
+            return into_memory(step, operands, self._memory(made), self._room(made))
         places = [self.places[r] for r in step.results]
         return allocating(step, operands, places, [self._room(r) for r in step.results], self._own)
 

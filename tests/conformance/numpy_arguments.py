@@ -15,7 +15,8 @@ LAYOUTS = "F strided reversed swapped unaligned read-only broadcast field".split
 # Where an argument of a table is an array.
 ARRAY = "array"
 _AXES = ["0", "0", "1", "-1", "None", "2", "-3", "(0, 1)", "()", "(0, 0)", "1.0", "True", "'a'", "np.int64(0)"]
-_NUMBERS = ["0", "1", "2", "3", "-1", "7", "2.5", "None", "True", "np.int32(2)", "np.uint8(200)", "10**20", "'x'"]
+_NUMBERS = ["0", "1", "2", "3", "-1", "7", "2.5", "None", "True", "np.int32(2)", "np.uint8(200)", "'x'"]
+_FAR = [*_NUMBERS, "10**20"]
 _DTYPE = ["float", "np.float32", "int", "'i4'", "complex", "bool", "'f2'", "'u1'", "object", "'>f8'", "'nope'", "None"]
 _FLAG = ["True", "False", "1", "None"]
 DRAWN = ["0.5", "2.0", "1", "0", "-1", "3", "np.nan", "[0.5, 1.5]", "1e300", "10**20", "None", ARRAY]
@@ -26,7 +27,7 @@ ODD += ["np.datetime64('2020-01-01')", "object", "()", "[[1], [2, 3]]", "2**70",
 ARGUMENTS = {
     "axis": _AXES, "axes": [*_AXES, "(1, 0)", "[0, 1]", "((0,), (0,))"], "axis1": _AXES, "axis2": _AXES,
     "keepdims": _FLAG, "dtype": _DTYPE, "ddof": ["0", "1", "2", "0.5", "100", "None"], "correction": ["0", "1"],
-    "k": _NUMBERS, "n": _NUMBERS, "kth": ["0", "1", "2", "-1", "[0, 2]", "99", "1.5"], "num": ["0", "5", "-1", "2.0"],
+    "k": _FAR, "n": _NUMBERS, "kth": ["0", "1", "2", "-1", "[0, 2]", "99", "1.5"], "num": ["0", "5", "-1", "2.0"],
     "decimals": ["0", "1", "-1", "3"], "offset": ["0", "1", "-1", "9"], "shift": ["0", "1", "-2", "9", "(1, 2)"],
     "q": ["0.5", "50", "[0.1, 0.9]", "0", "1", "100", "-1", "np.nan"], "method": ["'linear'", "'lower'", "'nope'"],
     "kind": ["None", "'stable'", "'nope'"], "side": ["'left'", "'right'", "'up'"], "sorter": ["None"],
@@ -122,7 +123,7 @@ class Operand(NamedTuple):
             values = ordinary(dtype, size, drawn)
         else:
             odd = _special(dtype)
-            if dtype.kind == "f" and turn:  # sums of them overflow, or do not, by the order of their terms
+            if dtype.kind == "f" and (turn or value):  # sums of them overflow, or do not, by the order of their terms
                 odd = odd[~(np.abs(odd) >= np.finfo(dtype).max)]
             values = odd[np.random.default_rng(drawn).integers(len(odd), size=size)]
         return _laid_out(np.array(values.reshape(shape)), layout, seed, drawn)

@@ -266,6 +266,21 @@ class Call:
         args, kwargs = self.arrange(list(values))
         return self.function(*args, **kwargs)
 
+    def into(self, *values: Any, out: np.ndarray) -> np.ndarray:
+        """The same, written to `out`; for functions that `writes_out` names."""
+        args, kwargs = self.arguments(list(values))
+        if self.function is not np.sort:
+            return self.function(*args, **kwargs, out=out)
+        given = dict(zip(("a", "axis", "kind", "order"), args)) | kwargs
+        out[...] = given.pop("a")
+        out.sort(**given)
+        return out
+
+    @property
+    def writes_out(self) -> bool:
+        """Whether it makes a new array, and can be told where."""
+        return self.function in _WRITING
+
     @property
     def title(self) -> str:
         """The name by which users call the function."""
@@ -287,6 +302,9 @@ class Call:
         return self.name
 
 
+_WRITING = {np.sort}
+if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+    _WRITING |= {getattr(np.fft, name) for name in "fft ifft rfft irfft hfft ihfft".split()}
 _answers: dict[tuple[int, Call], Any] = {}
 _NO_ANSWER = object()
 
@@ -332,6 +350,11 @@ def _at(value: Any, path: tuple) -> Any:
 def call(function: Call, args: tuple[Node, ...]) -> Node:
     """A call whose result's parts are taken by `call_result`; every call is a node of its own."""
     return Node(CALL, args, b.params(call=function), ArrayType(np.dtype(np.int8), ()))
+
+
+def writes_out(node: Node) -> bool:
+    """Whether a node is what a call gives that makes a new array and does nothing else, and can be told where."""
+    return node.op is RESULT and node.args[0].op is CALL and node.args[0]["call"].writes_out
 
 
 def is_effect(node: Node) -> bool:
