@@ -1,6 +1,7 @@
 """Functions of pandas Series with the same labels: compiled where they act by elements or fold, with equal results."""
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -208,6 +209,65 @@ def test_the_argument_itself():
     for _ in range(5):
         s = series(1)
         assert fast(s, 2.0)[0] is s
+
+
+def test_results_that_come_again():
+    def f(s, o):
+        t = s * 2
+        both = [t, s]
+        return t, both, {"t": t, "both": both}, o, o
+
+    fast, o = jitrt.jit(f), [1]
+    for _ in range(5):
+        s = series(1)
+        t, both, named, p, q = fast(s, o)
+        assert named["t"] is t and both[0] is t and both[1] is s and named["both"] is both and p is q is o
+        assert same(t, s * 2)
+
+
+class Pair(NamedTuple):
+    x: object
+    y: object
+
+
+class Holder:
+    value = None
+
+
+def hold(s, o):
+    o.value = s * 2
+    return o
+
+
+def rename(s, o):
+    s.name = "b"
+    return s * 2
+
+
+def round_or_not(s, o):
+    try:
+        return round(s)
+    except TypeError:
+        return None
+
+
+@pytest.mark.parametrize(
+    "function", [lambda s, o: Pair(s * 2, 1), lambda s, o: {1: {s.size}, 2: s + 1}, hold, rename, round_or_not]
+)
+def test_where_labels_are_held_in_other_ways(function):
+    fast = jitrt.jit(function)
+    for _ in range(5):
+        s, o, before = series(1), Holder(), series(1)
+        got, want = fast(s, o), function(before, Holder())
+        assert s.name == before.name
+        if function is hold:
+            assert got is o and same(o.value, want.value)
+        elif isinstance(want, Pair):
+            assert type(got) is Pair and same(tuple(got), tuple(want))
+        elif isinstance(want, dict):
+            assert got[1] == want[1] and same(got[2], want[2])
+        else:
+            assert same(got, want)
 
 
 def test_effects_happen_once():

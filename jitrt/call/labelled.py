@@ -15,11 +15,12 @@ import numpy as np
 
 from ..errors import JitrtError
 from ..frontend.numpy.labelled import (
+    AGAIN,
     DICT,
     GIVEN,
     LABELLED,
-    LIST,
     NO_NAME,
+    OTHER,
     STAND_INS,
     TUPLE,
     Label,
@@ -147,6 +148,7 @@ class _Taken:
         self.arguments = (*args, *kwargs.values())
         self.first: Any = None
         self.names: list[Any] = []
+        self._made: list[Any] = []
         labels: list[Label] = []
         values: list[Any] = []
         for argument in self.arguments:
@@ -175,12 +177,19 @@ class _Taken:
     def labelled(self, found: Any) -> Any:
         """The result that `told` tells of."""
         what, value, *rest = found
-        if what == LABELLED:
-            return self._make(self.first, value, None if rest[0] == NO_NAME else self.names[rest[0]])
         if what == GIVEN:
             return self.arguments[value]
-        if what == DICT:
-            return dict(zip(rest[0], map(self.labelled, value)))
-        if what in (TUPLE, LIST):
-            return (tuple if what == TUPLE else list)(map(self.labelled, value))
-        return value
+        if what == AGAIN:
+            return self._made[value]
+        if what == OTHER:
+            return value
+        place = len(self._made)
+        self._made.append(None)
+        if what == LABELLED:
+            made = self._make(self.first, value, None if rest[0] == NO_NAME else self.names[rest[0]])
+        elif what == DICT:
+            made = dict(zip(rest[0], map(self.labelled, value)))
+        else:
+            made = (tuple if what == TUPLE else list)(map(self.labelled, value))
+        self._made[place] = made
+        return made

@@ -6,7 +6,7 @@ All of them in a call have the same labels, so that none of this looks at these.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..python.userline import user_line
 from .maskedoperations import silenced, state
 from .operators import BINARY, COMPARISONS, UNARY, is_tracer
 
-LABELLED, TUPLE, LIST, DICT, OTHER, GIVEN = range(6)  # what a result has been
+LABELLED, TUPLE, LIST, DICT, OTHER, GIVEN, AGAIN = range(7)  # what a result has been
 NO_NAME = -1  # of what is made of objects with different names
 
 _INFINITY = float("inf")
@@ -61,7 +61,8 @@ class Labelled:
     def __init__(self, values: Any, name: int):
         if not is_tracer(values):
             raise NotTraced
-        self._values, self._name = values, name
+        object.__setattr__(self, "_values", values)
+        object.__setattr__(self, "_name", name)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -262,7 +263,8 @@ for _name in COMPARISONS:
     setattr(Labelled, f"__{_name}__", _operator(_name, False))
 for _name in UNARY:
     setattr(Labelled, f"__{_name}__", lambda self, n=_name: _operated(n, self))
-for _name in "array bool complex contains float getitem int iter reduce_ex repr setitem".split():
+for _name in """array bool bytes complex contains delattr delitem divmod float format getitem index int iter rdivmod
+reduce_ex repr reversed round setattr setitem str""".split():
     setattr(Labelled, f"__{_name}__", lambda *args, n=_name, **kwargs: _refuse(n))
 
 
@@ -292,17 +294,26 @@ def stand_ins(names: tuple[str, ...], labels: tuple[Label, ...], values: tuple) 
 STAND_INS = {f"{kind.library}.{kind.kind}": kind for kind in (LabelledSeries, LabelledArray)}
 
 
-def told(result: Any, given: tuple) -> tuple:
-    """A result without labels, and what has had some."""
-    if issubclass(type(result), Labelled):
-        for k, argument in enumerate(given):
-            if argument is result:
-                return GIVEN, k
+def told(result: Any, given: Sequence[Any]) -> tuple:
+    """A result without labels, and what has had some: its parts in order, those that come again by their numbers."""
+    return _told(result, given, [])
+
+
+def _told(result: Any, given: Sequence[Any], found: list[Any]) -> tuple:
+    for known, again in ((given, GIVEN), (found, AGAIN)):
+        for k, value in enumerate(known):
+            if value is result:
+                return again, k
+    if not _holds_labels(result):
+        return OTHER, result
+    found.append(result)
+    if _is_labelled(result):
         return LABELLED, result._values, result._name
-    if type(result) is tuple:
-        return TUPLE, tuple([told(part, given) for part in result])
-    if type(result) is list:
-        return LIST, tuple([told(part, given) for part in result])
-    if type(result) is dict:
-        return DICT, tuple([told(part, given) for part in result.values()]), tuple(result)
-    return OTHER, result
+    parts = tuple([_told(part, given, found) for part in (result.values() if type(result) is dict else result)])
+    return (DICT, parts, tuple(result)) if type(result) is dict else (TUPLE if type(result) is tuple else LIST, parts)
+
+
+def _holds_labels(value: Any) -> bool:
+    if type(value) in (tuple, list):
+        return any(map(_holds_labels, value))
+    return any(map(_holds_labels, value.values())) if type(value) is dict else _is_labelled(value)
