@@ -264,13 +264,14 @@ def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any
 
 
 _REAL = frozenset({"int", "float"})
+_OF_NO_ARGUMENT = frozenset({"bool", "int", "float", "complex", "index", "str", "repr", "bytes"})
 
 
 def _conversion(name: str, convert: Callable[..., Any]) -> Callable[..., Any]:
     def apply(self: Any, *args: Any) -> Any:
         if name in _REAL and not self._is_weak() and (self.shape or self.dtype.kind == "c"):
             raise Untraceable(f"{name} of an array with axes, or a complex number, which warns or fails", user_line())
-        if args and name != "round":
+        if args and name in _OF_NO_ARGUMENT:
             raise Untraceable(f"{name} with an argument, which NumPy's method leaves unread or refuses", user_line())
         return self._value(name, (lambda value: convert(value, *args)) if args else convert)
 
