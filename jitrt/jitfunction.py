@@ -474,6 +474,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
         >>> info.compiled, info.plain, info.slow_calls
         (1, 0, 1)
         """
-        known, tables = self._specialisations, self._dispatch.tables()
-        compiled = len(known.compiled())
-        return CacheInfo(compiled, len(known) - compiled, tables, known.frame_bytes(), self._slow_calls)
+        known, traced = self._specialisations, len(self._specialisations.compiled())
+        compiled = traced + self._loops.count
+        if self._labelled is not None:
+            compiled += self._labelled.compiled.cache_info().compiled
+        return CacheInfo(compiled, len(known) - traced, self._dispatch.tables(), known.frame_bytes(), self._slow_calls)

@@ -38,7 +38,9 @@ def foreign_arguments():
     yield "subclass", ARRAY.view(Foreign)
     yield "masked", np.ma.masked_array(ARRAY, ARRAY > 1).view(ForeignMasked)
     pandas = pytest.importorskip("pandas")
-    yield "series", pandas.Series(ARRAY)
+    series = pandas.Series(ARRAY)
+    series.attrs["unit"] = "m"
+    yield "series", series
     yield "frame", pandas.DataFrame({"a": ARRAY})
 
 

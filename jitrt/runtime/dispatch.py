@@ -221,7 +221,7 @@ class Dispatch:
 
     def tables(self) -> int:
         """How many tables there are."""
-        return sum(len(tables) for _, _, tables in self._known())
+        return len(self._procedures) + sum(len(tables) for _, _, tables in self._known())
 
     def served(self) -> list[tuple[Any, int]]:
         """The specialisations whose tables have served calls since this was asked before, and how many."""

@@ -24,6 +24,7 @@ class NoLoops:
     active = answering = serving = False
     compile_seconds = 0.0
     refusal = ""
+    count = 0
 
     def call(self, args: tuple, instead_of_plain: bool = False) -> Any:
         return MISS

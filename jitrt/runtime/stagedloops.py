@@ -225,6 +225,11 @@ class LoopEngine:
         rest = names[len(args) :]
         return (*args, *(given[name] for name in rest)) if all(name in given for name in rest) else None
 
+    @property
+    def count(self) -> int:
+        """How many procedures there are that serve calls."""
+        return sum(not loop.refused for loop in self._all())
+
     def _all(self) -> Iterator[StagedFunction]:
         """All procedures."""
         return (loop for loops in list(self._loops.values()) for loop in loops)

@@ -254,7 +254,7 @@ def test_numbers_of_iterations_that_vary(function):
     """Loops over whole arrays are unrolled for the first few numbers, and then a procedure serves all of them."""
     x = np.linspace(-2, 2, 500)
     fast = check(function, x, range(5, 30))
-    assert fast.cache_info().compiled <= 3
+    assert fast.cache_info().compiled <= 4
     assert "compiled as one function" in str(fast.explain(x, 50))
 
 

@@ -205,8 +205,8 @@ def tile(A: Any, reps: Any) -> Node:
     ndim = max(a.type.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - a.type.ndim) + a.shape
-    kinds = {n.dtype for n in (reps if isinstance(reps, (tuple, list)) else (reps,)) if hasattr(n, "dtype")}
-    most = min((np.iinfo(kind).max for kind in kinds if kind.kind in "iu"), default=None)
+    given = reps if isinstance(reps, (tuple, list)) else (reps,)
+    most = min((np.iinfo(n.dtype).max for n in given if isinstance(n, np.integer)), default=None)
     if most is not None and any(c * n > most for c, n in zip(counts, shape)):
         raise NotCovered("extents that the counts' dtype cannot hold")  # in which NumPy computes them
     if a.type.size != 0:
