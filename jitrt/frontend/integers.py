@@ -96,7 +96,7 @@ class VaryingIntegers:
         """What is known of calls of that structure, which is hashed once: it may have thousands of parts."""
         found = self._known.get(structure)
         if found is None:
-            while len(self._known) >= _MOST_STRUCTURES:
+            if len(self._known) >= _MOST_STRUCTURES:
                 self._known.pop(next(iter(self._known)), None)
             found = self._known[structure] = _Integers()
         return found

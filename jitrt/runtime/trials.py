@@ -21,7 +21,7 @@ def plain_is_faster(loop: StagedFunction, call: StagedCall, serve: Callable[...,
     lists = [a for a in call.leaves if type(a) is list]
     if loop.assigns or loop.draws or not loop.exact or (call.trees is not None and loop.staged.written):
         return False
-    if not (is_little or lists):
+    if not (is_little or lists) or any(k >= len(call.leaves) for k in loop.staged.written):  # into arrays of outside
         return False
     shapes, most = sizes_of(call.leaves), policy.TRIED_STEPS if loop.staged.steps else policy.TRIED_SHAPES
     if shapes in loop.tried or len(loop.tried) >= most:

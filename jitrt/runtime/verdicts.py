@@ -24,8 +24,8 @@ from ..values.signature import Signature
 
 _PLAIN = (bool, int, float, complex, str, type(None))
 
-# What was said of functions, by their code, and the identities of all that they named then.
-_texts: dict[types.CodeType, tuple[list[int], str]] = {}
+# What was said of functions, by the identities of their code, which is kept, and of all that they named then.
+_texts: dict[int, tuple[types.CodeType, list[int], str]] = {}
 
 
 def verdict(name: str) -> tuple[str, bool] | None:
@@ -105,18 +105,18 @@ def _describe(function: Any, seen: set[int], texts: list[str]) -> None:
     seen.add(id(code))
     named = _named(function, code)
     identities = [id(function.__defaults__), *[id(value) for _, value in named]]
-    known = _texts.get(code)
-    if known is None or known[0] != identities:
+    known = _texts.get(id(code))
+    if known is None or known[1] != identities:
         text, _ = _described_code(code)
         lines = [f"{code.co_filename} {code.co_firstlineno} {function.__defaults__!r}", text]
         for name, value in named:
             parts = value if isinstance(value, tuple) else (value,)
             lines.append(f"{name} {len(parts)} {' '.join(map(_value, parts))}")
-        known = identities, "\n".join(lines)
-        while len(_texts) >= policy.SEEN:
+        known = code, identities, "\n".join(lines)
+        if len(_texts) >= policy.SEEN:
             _texts.pop(next(iter(_texts)), None)
-        _texts[code] = known
-    texts.append(known[1])
+        _texts[id(code)] = known
+    texts.append(known[2])
     for _, value in named:
         _describe(value, seen, texts)
 

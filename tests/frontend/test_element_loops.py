@@ -508,6 +508,25 @@ def test_short_calls_that_write_are_served_natively():
     assert fast.cache_info().slow_calls < 20
 
 
+OUTSIDE = np.zeros(3)
+
+
+def _lower_outside(x):
+    for k in range(len(x)):
+        x[k] = x[k] * 0.5
+    OUTSIDE[:] -= 1.0
+    return x
+
+
+def test_trials_of_short_calls_do_not_change_arrays_of_outside():
+    fast = jitrt.jit(_lower_outside)
+    for n in (3, 12, 3, 70):
+        for _ in range(30):
+            before = OUTSIDE[0]
+            fast(np.arange(n) + 0.5)
+            assert OUTSIDE[0] == before - 1
+
+
 def test_trials_of_short_calls_do_not_change_arguments():
     fast = jitrt.jit(_grow)
     for n in (3, 12, 3, 70, 12):

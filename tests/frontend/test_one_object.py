@@ -76,3 +76,32 @@ def test_of_what_is_known_to_be_one_nothing_is_asked():
     for _ in range(4):
         np.testing.assert_array_equal(fast(x[1:], x[:-1]), x[1:] + x[:-1])
     assert fast._dispatch.last() is not None  # which would leave arrays that overlap to Python
+
+
+def both_names(a, items):
+    for _ in range(10):
+        items[0] = items[0] * 0.5
+        first, *_ = items
+    first[...] += a.T
+    return first, a
+
+
+def two_names(a, items):
+    t = a * 2
+    for _ in range(12):
+        t = np.sin(t) + a
+        u = t
+    items[0] = u
+    return t, u
+
+
+@pytest.mark.parametrize("function", [both_names, two_names])
+def test_names_of_one_array_after_a_loop(function):
+    fast = jitrt.jit(function)
+    for k in range(5):
+        a, items = np.arange(3.0) + k, [np.ones(3), np.zeros(3)]
+        copies = [x.copy() for x in items]
+        got, want = fast(a, items), function(a, copies)
+        assert [x is items[0] for x in got] == [x is copies[0] for x in want]
+        np.testing.assert_allclose(got, want)
+        np.testing.assert_allclose(items, copies)

@@ -180,3 +180,23 @@ def test_functions_that_differ_in_names_of_inner_functions_only():
 
     first, second = (verdicts.text_of(outer(name).__code__) for name in ("sum", "max"))
     assert first != second
+
+
+class Restless:
+    """A constant of code whose hash is another one each time, and with it that of the code."""
+
+    count = 0
+
+    def __hash__(self):
+        Restless.count += 1
+        return Restless.count
+
+
+def test_code_whose_hash_changes_is_forgotten_as_well(monkeypatch):
+    monkeypatch.setattr(verdicts, "_texts", {})
+    monkeypatch.setattr(verdicts.policy, "SEEN", 4)
+    functions = [scope_of(start=f"{k}.0")["f"] for k in range(12)]
+    for f in functions:
+        f.__code__ = f.__code__.replace(co_consts=(*f.__code__.co_consts, Restless()))
+        verdicts.staged_name(f, (), (), False)
+    assert len(verdicts._texts) <= 4

@@ -102,12 +102,15 @@ class _Rebinding:
     ):
         self.state, self.nodes, self.cells, self.trace, self.counter = state, nodes, cells, trace, counter
         self.done: set[int] = set()
+        self.tracers: dict[int, Tracer] = {}  # by those of the last iteration: what is one array stays one
 
     def value(self, value: Any) -> Any:
         """`value` as it is after the loop; lists and dicts are changed."""
         kind = type(value)
         if kind is Tracer and id(value) in self.state.tracers:
-            return self._tracer(value, *self.state.tracers[id(value)])
+            if id(value) not in self.tracers:
+                self.tracers[id(value)] = self._tracer(value, *self.state.tracers[id(value)])
+            return self.tracers[id(value)]
         if kind is LoopNumber and self.counter is not None and self.counter.owns(value):
             return value.after(self.counter.most)
         container = kind_of(value) or kind_of(value, objects=False)
