@@ -60,3 +60,32 @@ def test_slices_of_more_axes_than_there_are(index, shape):
         mine, its = np.ones(shape), np.ones(shape)
         assert outcome(fast, (its, 1.0)) == outcome(function, (mine, 1.0))
         np.testing.assert_array_equal(mine, its)
+
+
+TABLE = [np.arange(3.0), np.ones(3)]
+
+
+def of_two_shapes(a):
+    np.positive(a, a)
+    try:
+        a.T[::-1] -= TABLE[0]
+    except (ValueError, TypeError) as error:
+        return type(error).__name__
+
+
+def into_out(a):
+    np.positive(a, a)
+    try:
+        np.multiply(a, TABLE[0], out=a)
+    except (ValueError, TypeError) as error:
+        return type(error).__name__
+
+
+@pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
+@pytest.mark.parametrize("function", [of_two_shapes, into_out])
+@pytest.mark.parametrize("kind", "Hdfb")
+def test_dtypes_are_looked_at_before_shapes(function, kind):
+    """Also in traces for any shape."""
+    fast = jitrt.jit(function)
+    for n in (300, 300, 300, 301, 302, 300):
+        assert fast(np.ones(n, kind)) == function(np.ones(n, kind))

@@ -483,3 +483,19 @@ def test_scalars_that_are_given_stay_scalars():
     heat.t = np.float32(2.0)
     got = compiled(heat, np.float64(3.0), numbers())
     assert type(got[0]) is np.float64 and type(got[1]) is np.float32
+
+
+def test_a_list_whose_place_something_else_takes():
+    def f(a, b, d):
+        d["q"] = a
+        for k in range(len(b)):
+            b[k] = b[k] * 0
+        return a, k
+
+    fast = jitrt.jit(f)
+    for q in ([[True], [False]], np.ones(2), [1, 2], [], 3.0, [np.ones(2), 1]):
+        for a in (np.ones((2, 5), bool), [[True]], [1.0, 2.0]):
+            for _ in range(3):
+                d = {"p": 0.5, "q": q}
+                got = fast(a, np.ones(3), d)
+                assert d["q"] is a and got[0] is a and got[1] == 2

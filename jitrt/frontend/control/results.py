@@ -142,19 +142,22 @@ class Stored:
 
 
 def stores_of(r: Recorder, results: list[tuple[str, Type]], made: dict[str, Any]) -> Iterator[Stored]:
-    """Record where the caller finds what has been assigned to parts of arguments."""
-    for holder in r.holders:
-        if not holder.is_given:
-            continue
-        for name, cell in holder.cells.items():
-            results.append((cell.is_set, BOOL))
-            yield Stored(holder.place, name, cell.is_set, result_of(r, cell.variable.get(r), results, made))
+    """Record where the caller finds what has been assigned to parts of arguments, and what lists there get first.
+
+    Other values may take the places of these lists.
+    """
     for values in r.grown:
         if isinstance(values, Appended):
             flag = r.variable()
             r.put(flag, r.literal(True, BOOL), BOOL)
             results.append((flag, BOOL))
             yield Stored(*values.where, flag, _kept_apart(r, values, made), values.number)
+    for holder in r.holders:
+        if not holder.is_given:
+            continue
+        for name, cell in holder.cells.items():
+            results.append((cell.is_set, BOOL))
+            yield Stored(holder.place, name, cell.is_set, result_of(r, cell.variable.get(r), results, made))
 
 
 def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Any:

@@ -328,8 +328,7 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
     """
     if not is_tracer(out) or not out._is_array():
         raise Untraceable(f"{ufunc.__name__} writes into an array", user_line())
-    if result.dtype != out.dtype and not np.can_cast(result.dtype, out.dtype, casting):
-        raise _UFuncOutputCastingError(ufunc, casting, result.dtype, out.dtype, number)
+    check_out_dtype(ufunc, result.dtype, out, number, casting)
     if (
         out._choice is not None
         and result._choice is not None
@@ -352,6 +351,12 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
         fitted = b.where(b.broadcast_to(condition, out.shape), fitted, out._node)
     _write(out, fitted)
     return out
+
+
+def check_out_dtype(ufunc: np.ufunc, dtype: np.dtype, out: Any, number: int, casting: Any) -> None:
+    """Raise NumPy's error if `out` cannot hold the result `number` of a ufunc, which has that dtype."""
+    if dtype != out.dtype and not np.can_cast(dtype, out.dtype, casting):
+        raise _UFuncOutputCastingError(ufunc, casting, dtype, out.dtype, number)
 
 
 def write_out(name: str, out: Any, result: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.frozen import replaced
 from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.node import Node
@@ -21,7 +22,7 @@ from ...ir.ops.ufuncs import loop_dtypes, of_scalars
 from ..python.bytecode import decoded
 from ..python.userline import calling_frame, user_line
 from ..segments import Watch
-from .assignment import mutate, noting_refusals, write_ufunc_out
+from .assignment import check_out_dtype, mutate, noting_refusals, write_ufunc_out
 from .choices import chosen, common_choice, is_choice
 from .functions import wrap
 from .numbers import is_symbol, operands
@@ -51,8 +52,15 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
     where = kwargs.pop("where", True) if method == "__call__" else True
     if getattr(where, "dtype", np.bool_) != np.bool_:
         raise Untraceable(f"{ufunc.__name__} where an array that is not boolean", user_line())
+    casting = kwargs.get("casting", "same_kind")
     with noting_refusals(*outs):
-        result = _result(array, ufunc, method, inputs, kwargs)
+        try:
+            result = _result(array, ufunc, method, inputs, kwargs)
+        except ValueError:  # NumPy looks at shapes after dtypes
+            if method == "__call__" and outs and is_tracer(outs[0]) and ufunc.nout == 1 and ufunc.signature is None:
+                types = tuple([replaced(n.type, shape=()) for n in nodes_of(inputs, array._trace)])
+                check_out_dtype(ufunc, loop_dtypes(ufunc, types)[-1], outs[0], 0, casting)
+            raise
     results = result if isinstance(result, tuple) else (result,)
     if where is not True and all(o is None for o in outs):  # what is not computed has no particular value
         if _WARNS and not _names_out():
@@ -63,7 +71,6 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
     if method != "__call__" and [(r.shape, r.dtype) for r in results] != [(o.shape, o.dtype) for o in outs]:
         # NumPy adds no axes to an array that is given, and computes in its dtype.
         raise Untraceable(f"{ufunc.__name__}.{method} into an array of another shape or dtype", user_line())
-    casting = kwargs.get("casting", "same_kind")
     written = [
         r if o is None else write_ufunc_out(ufunc, o, r, k, casting, where)
         for k, (r, o) in enumerate(zip(results, outs))
