@@ -16,6 +16,7 @@ from ..ir.control import used_results
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.optable import Kind
 from ..ir.ops.raising import FORCE, LEFT_OUT, can_raise, force, forced, is_of_raising_control, parts
+from .absorbed import absorbed
 
 
 def drop_harmless(graph: Graph) -> Graph:
@@ -64,11 +65,12 @@ def _together(nodes: Sequence[Node]) -> list[Node]:
 
 
 def with_checks(graph: Graph) -> Graph:
-    """Checks that compute what has to be forced, and never fail, in place of it; the graph is lowered."""
+    """Checks that compute what has to be forced, or may be absorbed, and never fail; the graph is lowered."""
     graph = drop_harmless(graph)
-    if not any(n.op is FORCE for n in graph.outputs):
-        return graph
     outputs = tuple(n for n in graph.outputs if n.op is not FORCE)
-    checks = dict.fromkeys(map(forced, _together([n.args[0] for n in graph.outputs if n.op is FORCE])))
+    unread = [*(n.args[0] for n in graph.outputs if n.op is FORCE), *absorbed(outputs)]
+    if not unread:
+        return graph
+    checks = dict.fromkeys(map(forced, _together(list(dict.fromkeys(unread)))))
     strides = graph.strides[: len(outputs)] + (None,) * len(checks)
     return replaced(graph, outputs=(*outputs, *checks), strides=strides)
