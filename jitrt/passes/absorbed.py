@@ -50,7 +50,7 @@ def _may_absorb(node: Node, arg: Node, known: dict[Node, bool]) -> bool:
     if node.dtype.kind not in "biu" or node.op.ufunc in _COMPARISONS:
         return False
     if node.op.ufunc in _DEPENDING and (value := literal(node.args[1])) is not None and arg is node.args[0]:
-        return bool(abs(value) <= 1)
+        return value in (-1, 0, 1)
     return not all(_is_open(other, known) for other in node.args if other is not arg) or node.args.count(arg) > 1
 
 

@@ -11,8 +11,10 @@ from ..base.frozen import replaced
 from ..ir import build as b
 from ..ir.aliasing import is_lent
 from ..ir.node import Graph, Node
+from ..ir.ops.raising import FORCE
 from ..ir.rewrite import USERS_RULES, rewrite
 from . import fastmath, lower, products, simplify
+from .absorbed import absorbed
 from .branches import with_branches
 from .constants import fold_constants
 from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
@@ -20,10 +22,10 @@ from .parts import split_assemblies
 from .unread import drop_harmless, with_checks
 
 
-def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[str, Graph]]:
+def prepare(graph: Graph, fired: Counter[str] | None = None, is_body: bool = False) -> Iterator[tuple[str, Graph]]:
     """Yield the graph after each pass, with the name of the pass; the last one is the prepared graph.
 
-    `fired` gets how often each rule has changed something.
+    `fired` gets how often each rule has changed something. A graph that `is_body` of a loop gets no further outputs.
     """
     graph = drop_harmless(graph)
     given = graph.outputs
@@ -47,7 +49,8 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
         yield "constants", graph
     graph = rewrite(graph, products.RULES, fired=fired)
     graph = rewrite(products.fold_products(graph), lower.RULES, fired=fired)
-    graph = with_checks(graph)
+    hidden = () if is_body else absorbed([n for n in graph.outputs if n.op is not FORCE])
+    graph = with_checks(graph, hidden)
     yield "lower", graph
     own = fastmath.RULES if graph.rounding.fastmath else ()
     own = (*own, *USERS_RULES)
@@ -80,6 +83,6 @@ def _with_copies(graph: Graph, given: Sequence[Node]) -> Graph:
 
 
 def prepared(graph: Graph) -> Graph:
-    """The prepared graph."""
-    *_, (_, result) = prepare(graph)
+    """The prepared graph of a body."""
+    *_, (_, result) = prepare(graph, is_body=True)
     return result

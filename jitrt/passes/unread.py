@@ -16,7 +16,6 @@ from ..ir.control import used_results
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.optable import Kind
 from ..ir.ops.raising import FORCE, LEFT_OUT, can_raise, force, forced, is_of_raising_control, parts
-from .absorbed import absorbed
 
 
 def drop_harmless(graph: Graph) -> Graph:
@@ -64,11 +63,11 @@ def _together(nodes: Sequence[Node]) -> list[Node]:
     return found
 
 
-def with_checks(graph: Graph) -> Graph:
-    """Checks that compute what has to be forced, or may be absorbed, and never fail; the graph is lowered."""
+def with_checks(graph: Graph, others: Sequence[Node] = ()) -> Graph:
+    """Checks that compute what has to be forced, and `others`, and never fail; the graph is lowered."""
     graph = drop_harmless(graph)
     outputs = tuple(n for n in graph.outputs if n.op is not FORCE)
-    unread = [*(n.args[0] for n in graph.outputs if n.op is FORCE), *absorbed(outputs)]
+    unread = [*(n.args[0] for n in graph.outputs if n.op is FORCE), *others]
     if not unread:
         return graph
     checks = dict.fromkeys(map(forced, _together(list(dict.fromkeys(unread)))))
