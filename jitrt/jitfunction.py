@@ -212,6 +212,9 @@ class JitFunction(ServedFunction, Generic[P, R]):
             explanation = replaced(explanation, numpy_shares=numpy_shares(times))
         return replaced(explanation, file=getattr(getattr(self, "__code__", None), "co_filename", ""))
 
+    def _compiled_alike(self, function: Callable[..., Any]) -> JitFunction[..., Any]:
+        return JitFunction(function, self._options)
+
     def _explained(self, args: tuple, kwargs: dict[str, Any]) -> Explanation:
         """What a call runs, without times."""
         known = self._specialisations

@@ -40,9 +40,8 @@ PUT_OFF_CALLS = 2
 PUT_OFF_BYTES = 4 << 20  # of the largest array: NumPy makes a new one for each operation
 COMPILED_KERNEL, COMPILED_STATEMENT = 8_000_000, 300_000  # what LLVM takes for one, and for each statement in it
 
-NATIVE_BYTES = (
-    1 << 21
-)  # of arguments of a function of numba's that native code calls; for more, a step of Python's costs nothing
+# Of arguments of a function of numba's that native code calls; for more, a step of Python's costs nothing.
+NATIVE_BYTES = 1 << 21
 
 FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
 

@@ -77,6 +77,7 @@ BY_ELEMENT = {
     "several": lambda s, t: {"sum": s + t, "both": (s, [s - t, t.abs()]), "n": len(s), "kind": s.dtype.kind},
     "as ufuncs": lambda s, t: np.add(s, t) * np.subtract(1, s) + np.negative(t) + np.absolute(s),
     "values": lambda s, t: s.values * 2 + t.to_numpy(),
+    "without labels": lambda s, t: (np.isclose(s, t), np.count_nonzero(s > t)),
 }
 FOLDS = {
     "standard score": lambda s, t: (s - s.mean()) / s.std(),
@@ -290,6 +291,22 @@ def test_warnings_and_exceptions():
     for _ in range(5):
         with np.errstate(all="raise"), pytest.raises(FloatingPointError):
             fast(s)
+
+
+def test_calls_with_arrays_are_explained_as_such():
+    fast = jitrt.jit(lambda s: s * 2 + 1)
+    for _ in range(3):
+        fast(series(1))
+    assert "stand" not in fast.explain(np.ones(5)).text() and len(fast.explain(np.ones(5)).graph.inputs) == 1
+    np.testing.assert_array_equal(fast(np.ones(5)), np.full(5, 3.0))
+
+
+def test_expressions_leave_series_to_pandas():
+    from jitrt import expr
+
+    program = expr.compile(expr.leaf("x") * 2 + 1)
+    for _ in range(3):
+        assert same(program(series(1)), series(1) * 2 + 1)
 
 
 def test_clear_forgets():

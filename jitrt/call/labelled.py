@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import policy
 from ..errors import JitrtError
 from ..frontend.numpy.labelled import (
     AGAIN,
@@ -31,7 +32,6 @@ from ..frontend.numpy.labelled import (
 from ..runtime.loopengine import MISS
 
 _DTYPES = frozenset("?bhilBHILfd")  # of values
-_MOST_KINDS = 64  # of calls, of which it is known whether they are compiled
 
 
 def _of_pandas(value: Any, first: Any) -> np.ndarray | None:
@@ -113,7 +113,7 @@ class LabelledCalls:
         """Whether calls of that kind are compiled."""
         found = self._kinds.get(taken.kind)
         if found is None:
-            if len(self._kinds) >= _MOST_KINDS:
+            if len(self._kinds) >= policy.KINDS:
                 self._kinds.pop(next(iter(self._kinds)))
             try:
                 found = not self.compiled._explained(taken.given, {}).plain_reason
@@ -136,7 +136,7 @@ class _Taken:
     Attributes
     ----------
     given : tuple or None
-        Arguments of the function of values; None if it does not take them.
+        Arguments of the function of values; None if it does not take them, or none of them has labels.
     kind : hashable
         What of them decides whether it is compiled.
     """
@@ -164,6 +164,8 @@ class _Taken:
                 return
             labels.append((key, self._number(argument.name)))
             values.append(array)
+        if self.first is None:
+            return
         self.kind = tuple(kwargs), tuple(labels), tuple([v.dtype if type(v) is np.ndarray else type(v) for v in values])
         self.given = (tuple(kwargs), tuple(labels), *values)
 

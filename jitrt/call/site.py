@@ -131,6 +131,9 @@ class ServedFunction(NativeCallable):
     options : Options, optional
     """
 
+    _compiled_alike: Callable[[Callable[..., Any]], Any] | None = None
+    """Makes another function compiled with the same options, where calls with Series and the like may be compiled."""
+
     def __init__(self, function: Callable[..., Any], options: Options = NO_OPTIONS):
         super().__init__(tally_of(function))
         functools.update_wrapper(self, function)
@@ -284,8 +287,9 @@ class ServedFunction(NativeCallable):
                 self._serve_loops(by_position)
                 return result
         promises = self._options.donate or self._options.frozen  # which name parameters
-        if self._labelled is None and not promises and has_labels(args, kwargs):
-            self._labelled = LabelledCalls(self._function, lambda on_values: type(self)(on_values, self._options))
+        alike = None if promises else self._compiled_alike
+        if alike is not None and self._labelled is None and has_labels(args, kwargs):
+            self._labelled = LabelledCalls(self._function, alike)
             result = self._with_labels(args, kwargs)
             if result is not MISS:
                 return result
@@ -294,10 +298,8 @@ class ServedFunction(NativeCallable):
 
     def _with_labels(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a call with arrays of the same labels, or `MISS`."""
-        if self._labelled is None or not has_labels(args, kwargs):
-            return MISS
-        with self._tally.runs_compiled():
-            result = self._labelled.call(args, kwargs)
+        assert self._labelled is not None
+        result = self._labelled.call(args, kwargs)
         if result is not MISS:
             self._traced.last = None
         return result

@@ -17,13 +17,12 @@ from ..ir.build import literal
 from ..ir.node import Node, topological_order
 from ..ir.ops.optable import INPUT, Kind
 from ..ir.ops.raising import can_raise
-from ..ir.ops.ufuncs import CAST, WHERE
+from ..ir.ops.ufuncs import CAST, COMPARISONS, WHERE
 
-_COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 _NEGATIONS = frozenset({np.logical_not, np.invert})
 _DEPENDING = frozenset({np.multiply, np.floor_divide, np.remainder})  # on a number, if the other one is no 0 and no 1
 # Of two values of which nothing is known they make another one.
-_MIXING = _COMPARISONS | {
+_MIXING = COMPARISONS | {
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_and, np.logical_or, np.logical_xor, np.add, np.subtract,
 }  # fmt: skip
 
@@ -47,7 +46,7 @@ def _may_absorb(node: Node, arg: Node, known: dict[Node, bool]) -> bool:
         return False
     if node.op is WHERE:
         return arg is not node.args[0] and not _is_open(node.args[0], known)
-    if node.dtype.kind not in "biu" or node.op.ufunc in _COMPARISONS:
+    if node.dtype.kind not in "biu" or node.op.ufunc in COMPARISONS:
         return False
     if node.op.ufunc in _DEPENDING and (value := literal(node.args[1])) is not None and arg is node.args[0]:
         return value in (-1, 0, 1)
@@ -74,7 +73,7 @@ def _is_open_operation(node: Node, known: dict[Node, bool]) -> bool:
         return args[0].dtype.kind in "fc" or _is_open(args[0], known)
     if len(args) != 2 or args[0] is args[1]:
         return False
-    if node.op.ufunc in _COMPARISONS and (
+    if node.op.ufunc in COMPARISONS and (
         args[0].dtype.kind in "fc" or any(_lies_inside(*args, known) for args in (args, args[::-1]))
     ):
         return True

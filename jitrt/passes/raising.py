@@ -20,6 +20,7 @@ import numpy as np
 from ..ir import loops as ir
 from ..ir.integers import Poly
 from ..ir.ops.optable import OPS
+from ..ir.ops.ufuncs import COMPARISONS
 from ..ir.verify import uses
 
 Needed = set[str] | None
@@ -96,7 +97,7 @@ class _Analysis:
     def compares(self, s: ir.Compute) -> bool:
         """Whether an operation is a comparison whose outcome LLVM cannot know from the sign of an operand."""
         numbers = [self.literals[v].value for v in s.args if v in self.literals]
-        return OPS[s.op].ufunc in _COMPARISONS and all(isinstance(v, float) and 0 < v < np.inf for v in numbers)
+        return OPS[s.op].ufunc in COMPARISONS and all(isinstance(v, float) and 0 < v < np.inf for v in numbers)
 
     def choice(self, s: ir.If, needed: Needed) -> Needed:
         chooses = self.chooses(s, needed)
@@ -136,9 +137,6 @@ class _Analysis:
             if following == needed:
                 return following
             needed = following
-
-
-_COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 
 
 def _copy(needed: Needed) -> Needed:

@@ -19,7 +19,7 @@ from ...ir.build import constant
 from ...ir.node import Node
 from ...ir.ops.optable import OPS
 from ...ir.ops.pythonnumbers import LIBRARY_FUNCTIONS
-from ...ir.ops.ufuncs import CAST, elementwise_op, loop_dtypes
+from ...ir.ops.ufuncs import CAST, COMPARISONS, elementwise_op, loop_dtypes
 from ...ir.types import ArrayType
 from ..rolling.loopnumber import EXACT
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 _EXACT = frozenset({np.add, np.subtract, np.multiply})
 # These too, unless the divisor is zero: NumPy's loops are those of `float.__divmod__`.
 _EXACT_BUT_FOR_ZERO = frozenset({np.divide, np.floor_divide, np.remainder})
-# Comparisons of two numbers of one type are exact, but give a Python bool, which is not what a kernel's result becomes.
-_COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 _BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})
 _ARITHMETIC = _EXACT | _EXACT_BUT_FOR_ZERO
 # Where the value of the second operand, if it is an integer, may decide what is computed,
@@ -56,7 +54,7 @@ def operation(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None:
         return _of_floats(trace, ufunc, as_float(x), as_float(y))
     if kinds == {"i"}:
         return None if _is_long(x) or _is_long(y) else _of_integers(trace, ufunc, x, y)
-    if ufunc in _COMPARISONS and kinds == {"f", "i"} and all(_is_exact_float(trace, n) for n in (x, y)):
+    if ufunc in COMPARISONS and kinds == {"f", "i"} and all(_is_exact_float(trace, n) for n in (x, y)):
         return _number(ufunc, _BOOL, as_float(x), as_float(y))
     return None
 
@@ -70,11 +68,12 @@ def _of_floats(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None:
     is_divided = ufunc in _EXACT_BUT_FOR_ZERO and (y in trace.loops.nonzero or _assume(trace, np.not_equal, y, 0.0))
     if ufunc in _EXACT or is_divided:
         return _number(ufunc, _FLOAT, x, y)
-    return _number(ufunc, _BOOL, x, y) if ufunc in _COMPARISONS else None
+    # Comparisons are exact, too, but give a Python bool, which is not what a kernel's result becomes.
+    return _number(ufunc, _BOOL, x, y) if ufunc in COMPARISONS else None
 
 
 def _of_integers(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None:
-    if ufunc in _COMPARISONS:
+    if ufunc in COMPARISONS:
         return _number(ufunc, _BOOL, x, y)
     if ufunc in _BITWISE:
         return _number(ufunc, _INT, x, y)

@@ -99,6 +99,8 @@ _INTEGER_FLAGS = {
 # in double precision would show the difference to a better pow. What numba has for complex numbers cancels.
 _NUMPYS_BITS = {"power": "efFD", "expm1": "FD"}
 
+COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
+
 # Steps. What gives truth values jumps, too, but for these three.
 _JUMPS = frozenset("floor ceil rint trunc floor_divide remainder fmod sign heaviside nextafter spacing".split())
 _SMOOTH = frozenset(["isnan", "isfinite", "isinf"])
