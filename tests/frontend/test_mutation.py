@@ -366,6 +366,26 @@ class TestReadOnly:
         a.flags.writeable = False
         assert jitrt.jit(careful)(a).tolist() == [2, 2, 2]
 
+    @pytest.mark.parametrize("size", [20, 2000])
+    @pytest.mark.parametrize(
+        "statement",
+        ["b[()] = b", "b[...] = b", "v = b[1:3]; b[1:3] = v", "b.T[:] = b.T", "t = b[::-1]; t[:] = b[::-1]",
+         "b[:0] = b[:0]", "b[0] = b[0]", "b *= 1"],
+    )  # fmt: skip
+    def test_parts_that_are_assigned_to_themselves(self, statement, size):
+        function = function_of(f"import numpy as np\ndef f(b, c):\n    {statement}\n    return c * 2, b\n")
+        compiled = jitrt.jit(function)
+        for call in range(6):
+            b = np.arange(float(size))
+            b.flags.writeable = call not in (3, 5)
+            for f in (function, compiled):
+                if b.flags.writeable:
+                    assert f(b, b)[1] is b
+                    assert b.tolist() == list(range(size))
+                else:
+                    with pytest.raises(ValueError, match="read-only"):
+                        f(b, b)
+
     @pytest.mark.parametrize("view", [lambda a: np.broadcast_to(a, (2, 3)), np.diagonal], ids=["broadcast", "diagonal"])
     def test_read_only_views(self, view):
         def write(a):

@@ -17,7 +17,7 @@ from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.movement import encode_index
 from ...ir.ops.operands import PROMOTIONS_KEEP, array_node
-from ...ir.ops.optable import CONTIGUOUS_OUT, NotCovered
+from ...ir.ops.optable import CONTIGUOUS_OUT, INPUT, NotCovered
 from ..forms import check
 from ..python.userline import user_line
 from ..storage import fit
@@ -58,6 +58,8 @@ def _refusable(write: Callable[..., Any], target: int) -> Callable[..., Any]:
 def assign(target: Tracer, value: Any) -> None:
     """``target[...] = value``."""
     if value is target or (is_tracer(value) and _is_same_memory(value, target)):
+        if target._storage().content.op is INPUT:  # NumPy asks whether it may write
+            _write(target, target._trace.copy(target._node))
         return  # the second half of ``x[i] += v``
     _check_order(value, target)
     node = _value_node(value, target)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir import build as b
 from ...ir.node import Node, NotNumeric
-from ...ir.ops.optable import METADATA, MUTATING, Kind, NotCovered, ValueWanted
+from ...ir.ops.optable import METADATA, MUTATING, ContiguousWanted, Kind, NotCovered, ValueWanted
 from ...ir.ops.rows import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ...ir.ops.ufuncs import WHERE
 from ...ir.ops.updates import region_between
@@ -79,11 +79,15 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         if func in BY_VALUE_FUNCTIONS:
             args, kwargs = with_elements(args, kwargs, trace)
         result = build(*nodes_of(args, trace), **nodes_of(kwargs, trace))
-        result = silent(trace, result) if isinstance(result, Node) else result
     except ValueWanted as wanted:
         return call_function(array, func, *with_value((args, kwargs), wanted.node))
+    except ContiguousWanted as wanted:
+        if not (is_tracer(args[0]) and args[0]._is_contiguous()):
+            return _left_to_numpy(trace, func, args, kwargs)
+        result = wanted.node
     except (NotCovered, NotNumeric):
         return _left_to_numpy(trace, func, args, kwargs)
+    result = silent(trace, result) if isinstance(result, Node) else result
     viewed = operands_of(args, kwargs) if func in VIEW_FUNCTIONS else None
     made = wrap(result, array, viewed, func in CONTIGUOUS_FUNCTIONS)
     if form is not None and func in _SAME_MEMORY and made._storage() is not array._storage():

@@ -232,6 +232,20 @@ class ValueWanted(NotCovered):
         self.node = node
 
 
+class ContiguousWanted(NotCovered):
+    """The row describes the call only if its first operand is C-contiguous, which nodes do not say.
+
+    Parameters
+    ----------
+    node : Node
+        What the call gives then.
+    """
+
+    def __init__(self, node: Node):
+        super().__init__("an operand that is not known as C-contiguous")
+        self.node = node
+
+
 def row(op: Op) -> Op:
     """Add `op` to the table."""
     assert op.name not in OPS, op.name

@@ -29,7 +29,7 @@ from .folds import (
     reduce,
 )
 from .operands import array_node, strong_node
-from .optable import NUMPY_FUNCTIONS, Kind, NotCovered, Op, numpy_function, row
+from .optable import NUMPY_FUNCTIONS, ContiguousWanted, Kind, NotCovered, Op, numpy_function, row
 
 _NO_VALUE = np._NoValue  # NumPy's own mark of an argument that was not given
 
@@ -88,7 +88,8 @@ def declare(
 
     `identity` says that an empty selection has a value; `without` are characters of dtypes that are left to NumPy.
     `rounds` says that a result of half precision is rounded after each inner loop of NumPy's iterator, as it is
-    wherever that is given as ``dtype``: along one axis that is one loop, otherwise as many as memory has rows.
+    wherever that is given as ``dtype``: along the last axes of a C-contiguous operand that is one loop for each result,
+    otherwise there are as many as memory has rows.
     """
     name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
     row(Op(name, Kind.COMPOUND, numpy=partial(_compute, function), lower=lower, warns=warns))
@@ -142,13 +143,17 @@ def declare(
             dtype = b.probe_dtype(function, a.type, **probe)
         if dtype.kind not in "biufc":
             raise NotCovered(f"{name} with a result of {dtype}")
-        is_one_loop = len(operands) == a.type.ndim == len(axes) == 1 and a.dtype == dtype
-        if dtype == np.float16 and (rounds or "dtype" in given) and not is_one_loop:
+        is_rounded = dtype == np.float16 and (rounds or "dtype" in given)
+        are_last = bool(axes) and axes == tuple(range(a.type.ndim))[-len(axes) :]
+        if is_rounded and not (are_last and len(operands) == 1 and a.dtype == dtype):
             raise NotCovered(f"{name} that is rounded to half precision after each row")
         if "initial" in given:
             given["initial"] = Constant(_element(given["initial"].value, dtype))
         shape = reduced_shape(a, axes, keepdims)
-        return b.compound(name, operands, ArrayType(dtype, shape), axis=axes, keepdims=keepdims, **given)
+        made = b.compound(name, operands, ArrayType(dtype, shape), axis=axes, keepdims=keepdims, **given)
+        if is_rounded and a.type.ndim > 1:
+            raise ContiguousWanted(made)
+        return made
 
 
 def _element(value: Any, dtype: np.dtype) -> Any:
