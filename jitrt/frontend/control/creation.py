@@ -272,7 +272,7 @@ def _astype(
     copy: Any = True,
 ) -> Array:
     known = known_dtype(dtype)
-    if casting not in _CASTINGS or not np.can_cast(array.dtype, known, casting):
+    if casting not in _CASTINGS or not np.can_cast(array.dtype, known, casting) or type(subok) is not bool:
         raise NotStaged("a conversion that NumPy refuses")
     if order != "K" and not (order == "C" and array.c_order):
         raise NotStaged("a conversion to another memory order")

@@ -79,6 +79,8 @@ def _accumulate_ufunc(function: Any, array: Any, axis: Any = 0, dtype: Any = Non
         kind = np.prod(array[:0]).dtype
     else:
         kind = function(array[:0], array[:0]).dtype
+        is_logical = function is np.logical_and or function is np.logical_or or function is np.logical_xor
+        assert is_logical or kind == array.dtype or kind != np.bool_  # comparisons have no loop that goes on
     made = np.empty(array.shape, kind)
     if axis == 0 or (axis == -1 and array.ndim == 1):
         rows = array

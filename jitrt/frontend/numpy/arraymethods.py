@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -263,7 +264,7 @@ class ArrayMethods(Operators):
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
-        target, order = np.dtype(dtype), letter(order, "K")
+        target, order, subok = np.dtype(dtype), letter(order, "K"), bool(operator.index(subok))
         is_covered = target.kind in "biufc" and target.isnative and target.names is None and self.dtype.kind in "biufc"
         if not is_covered or is_twin(target) or casting not in ("no", "equiv", *PROMOTIONS_KEEP):
             given = {"order": order, "casting": casting, "copy": copy}
