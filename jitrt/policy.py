@@ -75,6 +75,8 @@ PROCEDURE_RENEWALS = 8  # times that a procedure's table is made anew
 SHARED_WORK = 512_000  # additions of two elements, of a loop of a procedure that is worth several threads
 
 MUCH_WORK = 1 << 20  # trips of loops after which, or where so many are expected, optimised code pays: some 10 ms
+QUICK_STATEMENTS = 128  # of a procedure, which takes LLVM a tenth of a second; a longer one needs as much more work
+MOST_STATEMENTS = 512  # of a procedure that a thread optimises before it has run: others wait for that thread
 
 # Which calls are so short that the plain function may be faster than native code.
 LITTLE_WORK = 64  # trips of loops over the arguments

@@ -12,7 +12,6 @@ from llvmlite import ir
 
 from ..kernels.tiers import PROCESS, TRAMPOLINE
 from ..kernels.words import I1, I64, WORDS, Words, word
-from ..policy import MUCH_WORK
 
 _FURTHER_TURNS = 1 << 14  # between two looks whether it is there
 _TURNS_OF_CALL = 64  # that a call counts for
@@ -33,6 +32,8 @@ class Trampoline:
         Of the procedure.
     kind : llvmlite.ir.FunctionType
         Of its entries.
+    turns : int
+        Of loops, after which it asks for the optimised version.
 
     Attributes
     ----------
@@ -42,12 +43,12 @@ class Trampoline:
         ``leaves() -> i1``: count a turn of a loop; whether the procedure is to be left.
     """
 
-    def __init__(self, module: ir.Module, name: str, kind: ir.FunctionType):
+    def __init__(self, module: ir.Module, name: str, kind: ir.FunctionType, turns: int):
         entry, words = symbols(name)
         self.baseline = ir.Function(module, kind, f"{name}.baseline")
         self._words = ir.GlobalVariable(module, ir.ArrayType(I64, len(TRAMPOLINE)), words)
         address = self.baseline.ptrtoint(I64)
-        values = {"turns": word(MUCH_WORK), "code": address, "baseline": address}
+        values = {"turns": word(turns), "code": address, "baseline": address}
         self._words.initializer = ir.Constant(
             self._words.value_type, [values.get(field, word(0)) for field in TRAMPOLINE]
         )

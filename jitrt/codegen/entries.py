@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import config, policy
-from ..ir.loops import Compute, Procedure, statements_within
+from ..ir.loops import Compute, Procedure, statement_count, statements_within
 from ..ir.ops.optable import OPS
 from ..ir.ops.relaxed import RELAXED
 from . import cache, tierup
@@ -37,13 +37,16 @@ def entry_of(procedure: Procedure, written: Sequence[int], begins: bool = True) 
 
 
 def make_later(procedure: Procedure, written: Sequence[int]) -> bool:
-    """Have a thread compile an entry; False if it is there already, here or in the disk cache."""
+    """Have a thread compile an entry; False if it is there already, here or in the disk cache.
+
+    It makes the optimised version, or the baseline of a long procedure.
+    """
     key = _key(procedure, written)
     if key in _entries or cache.has(key):
         return False
 
     def make() -> None:
-        entry_of(procedure, written, begins=False)
+        entry_of(procedure, written, begins=statement_count(procedure.body) > policy.MOST_STATEMENTS)
 
     Task(make).begin()
     return True

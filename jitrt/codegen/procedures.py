@@ -18,7 +18,7 @@ from llvmlite import ir
 from .. import config, policy
 from ..base.frozen import replaced
 from ..base.stages import enters
-from ..ir.loops import Compute, For, Parameter, Procedure, Routine, Type, statements_within
+from ..ir.loops import Compute, For, Parameter, Procedure, Routine, Type, statement_count, statements_within
 from ..ir.ops.optable import OPS
 from ..ir.verify import verify
 from ..kernels.floatflags import clear_flags, raised_flags
@@ -66,7 +66,8 @@ def assemble_procedure(key: str, procedure: Procedure, written: Sequence[int]) -
     module, name = _names(key)
 
     def emit(target: ir.Module) -> None:
-        trampoline = Trampoline(target, name, ENTRY_TYPE)
+        turns = policy.MUCH_WORK * max(1, statement_count(procedure.body) // policy.QUICK_STATEMENTS)
+        trampoline = Trampoline(target, name, ENTRY_TYPE, turns)
         plan = replaced(_plan(procedure, procedure), leaves=trampoline.leaves)
         emission = _Procedure(target, procedure, f"{name}_body", plan)
         _emit_entry(trampoline.baseline, emission, procedure, written)

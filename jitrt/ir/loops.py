@@ -451,6 +451,11 @@ def statements_within(body: Sequence[Statement]) -> Iterator[Statement]:
             yield from statements_within(inner)
 
 
+def statement_count(body: Sequence[Statement]) -> int:
+    """How many statements there are in a block and in the blocks inside of it."""
+    return sum(1 for _ in statements_within(body))
+
+
 def blocks_of(s: Statement) -> tuple[tuple[Statement, ...], ...]:
     """The blocks of a statement."""
     if isinstance(s, If):

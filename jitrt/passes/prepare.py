@@ -9,12 +9,12 @@ from itertools import zip_longest
 from .. import config
 from ..base.frozen import replaced
 from ..ir import build as b
+from ..ir.absorbed import absorbed
 from ..ir.aliasing import is_lent
 from ..ir.node import Graph, Node
 from ..ir.ops.raising import FORCE
 from ..ir.rewrite import USERS_RULES, rewrite
 from . import fastmath, lower, products, simplify
-from .absorbed import absorbed
 from .branches import with_branches
 from .constants import fold_constants
 from .control import drop_unused, fuse_iterations, has_control, prepare_bodies

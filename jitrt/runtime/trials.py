@@ -11,6 +11,7 @@ import numpy as np
 from .. import policy
 from ..codegen import tierup
 from ..frontend.control.outside import array_of, element_types
+from ..ir.loops import statement_count
 from .loopengine import MISS
 from .stagedfunction import StagedCall, StagedFunction, kind_of, sizes_of, trips
 
@@ -30,8 +31,9 @@ def plain_is_faster(loop: StagedFunction, call: StagedCall, serve: Callable[...,
     try:
         with np.errstate(all="ignore"):  # the call itself has warned
             is_slower = _is_left_to_python(loop, lists, is_little, call, serve)
-            # Steps take the same time in both versions.
-            if is_slower and tierup.is_baseline(loop.address) and not loop.staged.steps:
+            # Steps take the same time in both versions, and for a long procedure the call would have to wait.
+            is_short = statement_count(loop.staged.procedure.body) <= policy.MOST_STATEMENTS
+            if is_slower and tierup.is_baseline(loop.address) and is_short and not loop.staged.steps:
                 tierup.optimise(loop.address)
                 is_slower = _is_left_to_python(loop, lists, is_little, call, serve)
             return is_slower

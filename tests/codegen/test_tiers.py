@@ -12,7 +12,8 @@ import pytest
 from texts import function_of
 
 import jitrt
-from jitrt.codegen import tierup
+from jitrt import policy
+from jitrt.codegen import later, tierup
 from jitrt.runtime import trials
 
 MOST_CALLS = 100_000  # until the optimised version is there
@@ -164,6 +165,31 @@ def test_one_version_where_numpy_has_the_loops():
         np.testing.assert_array_equal(compiled(x, edges), searched(x, edges))
     assert compiled.plain_reason == ""
     assert set(tierup._baselines) == before
+
+
+def test_a_long_procedure_is_not_optimised_before_it_has_run(monkeypatch):
+    """That takes LLVM seconds, for which the first calls of other functions have to wait."""
+    monkeypatch.setattr(later.Task, "begin", later.Task.finish)
+    statements = "    x[index] = x * NUMBER\n" * 60
+    function = new(f"def f(x, index):\n{statements}    return x[0]\n")
+    index = np.argsort(np.sin(np.arange(9)))
+    before = set(tierup._baselines)
+    compiled = jitrt.jit(function)
+    for _ in range(20):
+        x, y = np.ones(9), np.ones(9)
+        assert compiled(x, index) == function(y, index)
+        assert x.tolist() == y.tolist()
+    assert set(tierup._baselines) > before
+
+
+def test_for_a_long_procedure_no_call_waits(monkeypatch):
+    monkeypatch.setattr(policy, "MOST_STATEMENTS", 1)
+    monkeypatch.setattr(trials, "_is_slower", lambda loop, call, serve: True)
+    monkeypatch.setattr(tierup, "optimise", lambda trampoline: pytest.fail("a call optimises"))
+    function = new(EXACT)
+    compiled = jitrt.jit(function)
+    for n in [8] * 20:
+        assert compiled(np.ones(n), n) == function(np.ones(n), n)
 
 
 def test_what_is_slower_than_plain_is_optimised_before_it_is_given_up(monkeypatch):

@@ -134,3 +134,21 @@ def test_steps_of_numpy_count(recorded):
     np.testing.assert_array_equal(fast(x, 300), filtered(x, 300))
     assert "too many operations on small arrays" in fast.plain_reason
     assert len(recorded) < 200
+
+
+def test_rows_that_are_swapped_many_times():
+    """What a function of NumPy writes into was looked for on each path to it; they double with each swap."""
+
+    def function(b, mask):
+        for q, r in zip(b, b):
+            b[0], b[-1] = b[-1], b[0].copy()
+            last = q + r
+        np.putmask(b, mask, 3)
+        return last
+
+    b = np.arange(120.0).reshape(40, 3)
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        x, y = b.copy(), b.copy()
+        assert (compiled(x, b > 50) == function(y, b > 50)).all()
+        assert (x == y).all()

@@ -387,14 +387,15 @@ class HostCalls:
 
     def _is_at_hand(self, node: Node) -> bool:
         """Whether the run behind the trace will have the value of `node` bit by bit as the trace has it."""
-        stack = [node]
+        stack, seen = [node], {node}
         while stack:
             n = stack.pop()
             if n in self._trace.registers or (n.op is RESULT and n.args[0].numpy_kwargs.get("call") in self.answers):
                 continue
             if n.op.kind not in _MOVING and n.op is not COPY:
                 return False
-            stack.extend(n.args)
+            stack += (a for a in n.args if a not in seen)
+            seen.update(n.args)
         return True
 
     def _wrap_result(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ...base.frozen import frozen
+from ...ir.absorbed import absorbed
 from ...ir.control import Closed, close
 from ...ir.node import Node, topological_order
 from ...ir.ops.ufuncs import COPY
@@ -88,12 +89,15 @@ def step_between(
 def _raises_unread(
     before: State, after: State, trace: Trace, made: Sequence[Node], parameters: Collection[Node], guarded: bool
 ) -> bool:
-    """Whether an iteration computes what may raise, and what nothing reads that it hands on.
+    """Whether an iteration computes what may raise, and what nothing needs that it hands on.
 
     What does not depend on the iteration is computed outside, unless there may be none.
     """
     unread = forced_of(trace.effects.operations(before.position, after.position), made, ())
-    return bool(unread) and (guarded or not depending(unread, parameters).isdisjoint(unread))
+    if unread and guarded:
+        return True
+    unread += absorbed(made)
+    return bool(unread) and not depending(unread, parameters).isdisjoint(unread)
 
 
 def depending(nodes: Sequence[Node], parameters: Collection[Node]) -> set[Node]:

@@ -16,6 +16,7 @@ import numpy as np
 from ...base.frozen import frozen
 from ...errors import Untraceable, watch_control
 from ...ir import build as b
+from ...ir.absorbed import absorbed
 from ...ir.control import Branch, Loop, branch, close, loop
 from ...ir.node import Node, topological_order
 from ...ir.ops.optable import INPUT
@@ -290,7 +291,8 @@ def _unread(recorded: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:
     Untraceable
         If it is a check.
     """
-    found = [n.args[0] for n in forced_of(recorded[::-1], outputs, ())]
+    own = set(recorded)
+    found = [n.args[0] for n in forced_of(recorded[::-1], outputs, ())] + [n for n in absorbed(outputs) if n in own]
     if any(n.op.kind is OpKind.CHECK or not n.type.size for n in found):
         raise Untraceable("an operation of a body that may raise, and that nothing reads")
     return found

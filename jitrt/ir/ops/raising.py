@@ -151,7 +151,9 @@ def is_of_raising_control(node: Node, used: Mapping[Node, set[int]]) -> bool:
         done = frozenset(topological_order([body.outputs[k] for k in others]))
         order = topological_order([body.outputs[k] for k in own], done)
         inner = used_results(done)
-        if any(can_raise(n) or n.op.kind is Kind.CONTROL or is_of_raising_control(n, inner) for n in order):
+        if any(n.op is COMPUTED or n.op.kind is Kind.CONTROL or can_raise(n) for n in order):
+            return True
+        if any(is_of_raising_control(n, inner) for n in order):
             return True
     return False
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt.ir.absorbed import absorbed
 from jitrt.ir.build import constant, elementwise, input_node
 from jitrt.ir.types import ArrayType
-from jitrt.passes.absorbed import absorbed
 
 A = np.tile([1.0, 2.0, 3.0], 50)
 B = np.arange(150)
@@ -53,6 +53,43 @@ def test_what_is_decided_without_it(name):
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         fast(A, B, U, T)
     fast(A + 1, B, U, T)
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_what_is_decided_in_one_of_many_iterations(name):
+    def function(a, b, u, t):
+        kept = t
+        for _ in range(40):
+            a = a - 1
+            kept = kept ^ (DECIDED[name](1 / a, a, b, u, t) > 0)
+        return a, kept
+
+    fast = jitrt.jit(function)
+    for start in (100.5, 100.5, 20.0):
+        (want, warned), (got, was_warned) = (told(f, A * 0 + start, B, U, T) for f in (function, fast))
+        np.testing.assert_array_equal(got, want)
+        assert was_warned == warned == ["divide by zero encountered in divide"] * (start == 20)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        fast(A * 0 + 20, B, U, T)
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_what_is_decided_in_a_body(name):
+    def decided(a, b, u, t):
+        return DECIDED[name](1 / a, a, b, u, t) > 0
+
+    def loop(a, b, u, t):
+        return jitrt.fori_loop(0, 40, lambda k, s: (s[0] - 1, s[1] ^ decided(s[0], b, u, t)), (a, t))[1]
+
+    def choice(a, b, u, t):
+        return jitrt.cond(b[0] == 0, lambda a, b, u, t: decided(a, b, u, t) * 1, lambda a, b, u, t: b * 1, a, b, u, t)
+
+    for function, start in ((loop, 20.0), (choice, 0.0)):
+        fast = jitrt.jit(function)
+        for value in (100.5, 100.5, start):
+            (want, warned), (got, was_warned) = (told(f, A * 0 + value, B, U, T) for f in (function, fast))
+            np.testing.assert_array_equal(got, want)
+            assert was_warned == warned == ["divide by zero encountered in divide"] * (value == start)
 
 
 def test_complex_comparisons():

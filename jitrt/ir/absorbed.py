@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..ir.build import literal
-from ..ir.node import Node, topological_order
-from ..ir.ops.optable import INPUT, Kind
-from ..ir.ops.raising import can_raise
-from ..ir.ops.ufuncs import CAST, COMPARISONS, WHERE
+from .build import literal
+from .node import Node, topological_order
+from .ops.optable import INPUT, Kind
+from .ops.raising import can_raise
+from .ops.ufuncs import CAST, COMPARISONS, WHERE
 
 _NEGATIONS = frozenset({np.logical_not, np.invert})
 _DEPENDING = frozenset({np.multiply, np.floor_divide, np.remainder})  # on a number, if the other one is no 0 and no 1
