@@ -11,6 +11,7 @@ from jitrt import pipeline
 from jitrt.base.atwork import at_work
 from jitrt.codegen.kernels import Kernel, structural_key
 from jitrt.frontend.trace import Request, trace
+from jitrt.ir import interpret
 from jitrt.ir.node import forget_dead
 from jitrt.memory.plan import plan_block
 from jitrt.passes.prepare import prepare
@@ -111,6 +112,16 @@ def parts_of_one(n):
     return function
 
 
+def integers(n):
+    def function(x):
+        k = x.astype(np.int64)
+        for bits in range(n // 2):
+            k = (k ^ bits) & (k + bits)
+        return k
+
+    return function
+
+
 def halves(n):
     def function(x):
         def transform(v):
@@ -133,6 +144,7 @@ KINDS = [
     updates,
     written_arguments,
     parts_of_one,
+    integers,
     halves,
 ]
 
@@ -203,3 +215,25 @@ def test_twice_as_many_operations(kind, size):
     few, many = stages(kind(100), size), stages(kind(200), size)
     growth = {stage: round(many[stage] / few[stage], 2) for stage in few}
     assert max(growth.values()) <= MOST, growth
+
+
+def test_assumptions_are_computed_from_what_earlier_ones_have(monkeypatch):
+    """Whether a number fits into an array is looked at each time that one is stored."""
+
+    def function(a, b):
+        [b, b][0] += a
+        for k in range(1, len(a)):
+            b[k] = b[k - 1] * 0.5 + 2.0
+        return b
+
+    computed = []
+    plain = interpret.evaluate_node
+    monkeypatch.setattr(interpret, "evaluate_node", lambda node, args: computed.append(node) or plain(node, args))
+    found = []
+    for n in (40, 80):
+        computed.clear()
+        a, b, c = np.arange(n), np.arange(n), np.arange(n)
+        np.testing.assert_array_equal(jitrt.jit(function)(a, b), function(a, c))
+        np.testing.assert_array_equal(b, c)
+        found.append(len(computed))
+    assert n < found[1] <= MOST * found[0]

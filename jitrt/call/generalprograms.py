@@ -16,7 +16,7 @@ from ..ir.content import NotPortable, content
 from ..ir.extents import Sizes, estimate, formula
 from ..ir.interpret import stored
 from ..ir.node import Graph
-from ..ir.numbered import evaluate_first
+from ..ir.numbered import FirstValues
 from ..ir.rounding import Rounding
 from ..ir.types import ArrayType, contiguous_strides, fortran_strides
 from ..ir.worthwhile import first_numpy_time
@@ -132,7 +132,7 @@ class GeneralPrograms:
         values = [*self._inputs, *values[len(self._inputs) :]]
         if not takes_numpy_long(graph):
             with np.errstate(all="ignore"):
-                found = evaluate_first(graph, dict(zip(graph.inputs, values)))
+                found = list(map(FirstValues(dict(zip(graph.inputs, values))).value, graph.outputs))
             strides = graph.strides or [None] * len(found)
             outputs = [stored(v, own and tuple(map(estimate, own))) for v, own in zip(found, strides)]
             return partial(self.compile, graph, values, typical=False), outputs

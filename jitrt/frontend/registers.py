@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ir import build as b
 from ..ir.node import Node, type_of
+from ..ir.numbered import FirstValues
 from ..ir.ops.optable import INPUT
 from .forms import ordinary
 
@@ -36,6 +37,7 @@ class Registers:
         self.values = self._visible()
         """What calls get that are made during the trace, and what they have given."""
         self._numbers: dict[int, tuple[Any, Node]] = {}
+        self._first: FirstValues | None = None
 
     def __contains__(self, node: Node) -> bool:
         return node in self.places
@@ -55,6 +57,15 @@ class Registers:
         """Put the value of `node` into a register."""
         self.places[node] = len(self.given)
         self.given.append(value)
+        if self._first is not None:
+            self._first.add(node, value)
+
+    @property
+    def first(self) -> FirstValues:
+        """What is computed from the registers for the sizes that this call has, where extents are variables."""
+        if self._first is None:
+            self._first = FirstValues({n: self.given[k] for n, k in self.places.items()})
+        return self._first
 
     def number(self, value: Any) -> Node:
         """The node of a number that is a value in this trace, and no part of what is computed; one for each object."""
@@ -77,7 +88,7 @@ class Registers:
         for n, k in freed:
             del self.places[n]
             self.given[k] = None
-        self.values = self._visible()
+        self.values, self._first = self._visible(), None
         return tuple(k for _, k in freed)
 
     def _visible(self) -> dict[Node, Any]:
@@ -87,7 +98,7 @@ class Registers:
 
     def forget_values(self) -> None:
         """Let go of the user's arrays, since what the trace was made of leads to itself and may live on for long."""
-        self.values, self.given = {}, []
+        self.values, self.given, self._first = {}, [], None
 
 
 def read_only(value: Any) -> Any:

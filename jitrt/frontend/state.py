@@ -17,7 +17,7 @@ from ..ir.aliasing import is_lent
 from ..ir.extents import is_extent
 from ..ir.interpret import evaluate
 from ..ir.node import Node, topological_order
-from ..ir.numbered import evaluate_first, is_count
+from ..ir.numbered import is_count
 from ..ir.ops.contractions import CALL, RESULT, Call
 from ..ir.ops.optable import INPUT, Kind
 from ..ir.types import contiguous_strides
@@ -231,11 +231,10 @@ class Trace:
         Untraceable
             If it depends on what NumPy has not computed yet.
         """
-        computed = topological_order((node,), self.registers.places)
+        computed = self.registers.first.unknown(node)
         if any(n.op is CALL or n.op.kind is Kind.CONTROL or (n.op is INPUT and not is_count(n)) for n in computed):
             raise Untraceable("assumes something of values that are not known before calls are made", user_line())
-        graph, inputs = self.breaks.graph_of((node,), (None,))
-        return evaluate_first(graph, dict(zip(graph.inputs, [self.registers.given[k] for k in inputs])))[0]
+        return self.registers.first.value(node)
 
     def assume(self, condition: Node) -> bool:
         """Let the trace hold for calls in which `condition` is true; False if it is not now."""

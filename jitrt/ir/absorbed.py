@@ -9,7 +9,7 @@ numbers, or by such operations on integers and truth values whose other operands
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -55,22 +55,22 @@ def _may_absorb(node: Node, arg: Node, known: dict[Node, bool]) -> bool:
 
 def _is_open(node: Node, known: dict[Node, bool]) -> bool:
     """Whether nothing is known of the values of a node before it is computed."""
-    found = known.get(node)
-    if found is None:
-        found = known[node] = _is_open_operation(node, known)
-    return found
+    for n in topological_order((node,), known):
+        known[n] = _is_open_operation(n, known)
+    return known[node]
 
 
-def _is_open_operation(node: Node, known: dict[Node, bool]) -> bool:
+def _is_open_operation(node: Node, known: Mapping[Node, bool]) -> bool:
+    """Whether it is so where that is `known` of its arguments."""
     args = node.args
     if node.op.kind is Kind.SOURCE:
         return node.op is INPUT
     if node.op.kind is Kind.VIEW or node.op.ufunc in _NEGATIONS:
-        return _is_open(args[0], known)
+        return known[args[0]]
     if node.op.kind is not Kind.ELEMENTWISE:
         return True
     if node.op is CAST:
-        return args[0].dtype.kind in "fc" or _is_open(args[0], known)
+        return args[0].dtype.kind in "fc" or known[args[0]]
     if len(args) != 2 or args[0] is args[1]:
         return False
     if node.op.ufunc in COMPARISONS and (
@@ -78,13 +78,13 @@ def _is_open_operation(node: Node, known: dict[Node, bool]) -> bool:
     ):
         return True
     is_negated = any(x.op.ufunc in _NEGATIONS and x.args[0] is y for x, y in (args, args[::-1]))
-    return node.op.ufunc in _MIXING and not is_negated and all(_is_open(arg, known) for arg in args)
+    return node.op.ufunc in _MIXING and not is_negated and all(known[arg] for arg in args)
 
 
-def _lies_inside(number: Node, x: Node, known: dict[Node, bool]) -> bool:
+def _lies_inside(number: Node, x: Node, known: Mapping[Node, bool]) -> bool:
     """Whether a literal is none that all integers like `x`, of which nothing is known, are on one side of."""
     value = literal(number)
-    if value is None or x.dtype.kind not in "iu" or not _is_open(x, known):
+    if value is None or x.dtype.kind not in "iu" or not known[x]:
         return False
     limits = np.iinfo(x.dtype)
     return bool(limits.min < value < limits.max)

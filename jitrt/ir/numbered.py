@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 from .extents import estimate, is_extent
-from .interpret import evaluate
-from .node import Graph, Node, topological_order
+from .interpret import evaluate, evaluate_node
+from .node import Node, topological_order
 from .ops.contractions import Call
 from .ops.optable import INPUT
 from .types import ArrayType
@@ -39,6 +40,13 @@ class Numbered:
             return slice(*self.value((value.start, value.stop, value.step)))
         return value.changed(self.value) if type(value) is Call else value
 
+    def __contains__(self, node: object) -> bool:
+        return node in self._made
+
+    def leaf(self, node: Node) -> Node:
+        """What stands for a node whose value is known: it stays as it is, and is not looked behind."""
+        return self._made.setdefault(node, node)
+
     def node(self, root: Node) -> Node:
         """A node, and all that it is computed from."""
         if root in self._made:
@@ -60,16 +68,40 @@ def is_count(node: Node) -> bool:
     return node.op is INPUT and is_extent(node["index"])
 
 
-def evaluate_first(graph: Graph, values: Mapping[Node, Any]) -> list[Any]:
-    """Outputs of `graph` for the sizes that there were at first, which decides nothing for others.
+_LARGE = 1 << 16  # bytes of a value that is computed again rather than kept
+
+
+class FirstValues:
+    """Values of nodes for the sizes that there were at first, which decides nothing for others; each computed once.
 
     Parameters
     ----------
-    graph : Graph
-    values : mapping of Node to object
-        Of what it reads.
+    given : mapping of Node to object
+        What they are computed from.
     """
-    numbered = Numbered(estimate)
-    given = {numbered.node(n): value for n, value in values.items()}
-    given |= {numbered.node(n): evaluate((n,), {})[0] for n in graph.nodes() if is_count(n)}
-    return evaluate([numbered.node(n) for n in graph.outputs], given)
+
+    def __init__(self, given: Mapping[Node, Any]):
+        self._numbered = Numbered(estimate)
+        self._values: dict[Node, Any] = {}
+        for node, value in given.items():
+            self.add(node, value)
+
+    def add(self, node: Node, value: Any) -> None:
+        """Take note of the value of a node."""
+        self._values[self._numbered.leaf(node)] = value
+
+    def unknown(self, root: Node) -> list[Node]:
+        """What nobody has asked for among the nodes that the value of `root` is computed from, in order."""
+        return topological_order((root,), self._numbered)
+
+    def value(self, root: Node) -> Any:
+        """The value of a node."""
+        for node in self.unknown(root):
+            numbered = self._numbered.node(node)
+            if is_count(node):
+                self._values[numbered] = evaluate_node(node, ())
+        known = len(self._values)
+        (value,) = evaluate((self._numbered.node(root),), self._values)
+        for node in [n for n in islice(self._values, known, None) if n.type.nbytes > _LARGE]:
+            del self._values[node]
+        return value

@@ -106,3 +106,11 @@ def test_nothing_is_added_where_the_other_operand_is_open():
     for other in (elementwise(np.less, y, constant(2.0)), elementwise(np.less, k, constant(5))):
         assert absorbed([elementwise(np.bitwise_and, large, other)]) == []
     assert absorbed([elementwise(np.bitwise_or, large, elementwise(np.isfinite, k))]) == [quotient]
+
+
+def test_long_chains():
+    x = input_node(0, ArrayType(np.dtype(np.int64), (3,)))
+    found = x
+    for _ in range(5000):
+        found = elementwise(np.add, found, elementwise(np.invert, x))
+    assert absorbed([found]) == []
