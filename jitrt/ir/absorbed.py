@@ -20,6 +20,7 @@ from .ops.raising import can_raise
 from .ops.ufuncs import CAST, COMPARISONS, WHERE
 
 _NEGATIONS = frozenset({np.logical_not, np.invert})
+_STEPS = frozenset({Kind.HOST, Kind.CONTROL, Kind.CHECK})
 _DEPENDING = frozenset({np.multiply, np.floor_divide, np.remainder})  # on a number, if the other one is no 0 and no 1
 # Of two values of which nothing is known they make another one.
 _MIXING = COMPARISONS | {
@@ -28,11 +29,13 @@ _MIXING = COMPARISONS | {
 
 
 def absorbed(outputs: Sequence[Node]) -> list[Node]:
-    """Nodes that may raise, and that `outputs` may be had without."""
+    """Nodes that may raise, and that `outputs` may be had without; what is a step by itself is computed anyway."""
     needed, found = set(outputs), []
     known: dict[Node, bool] = {}
     for node in reversed(topological_order(outputs)):
-        if node not in needed and can_raise(node) and node.type.size:
+        if node.op.kind in _STEPS:
+            needed.add(node)
+        elif node not in needed and can_raise(node) and node.type.size:
             found.append(node)
             needed.add(node)
         if node in needed:

@@ -8,6 +8,7 @@ import pytest
 import jitrt
 from jitrt.ir.absorbed import absorbed
 from jitrt.ir.build import constant, elementwise, input_node
+from jitrt.ir.ops.contractions import Call, call, call_result
 from jitrt.ir.types import ArrayType
 
 A = np.tile([1.0, 2.0, 3.0], 50)
@@ -114,3 +115,19 @@ def test_long_chains():
     for _ in range(5000):
         found = elementwise(np.add, found, elementwise(np.invert, x))
     assert absorbed([found]) == []
+
+
+def test_steps_are_computed_anyway():
+    def function(a, b):
+        b.sort(axis=0)
+        b <<= 1
+        return a * 2, b
+
+    fast = jitrt.jit(function)
+    for _ in range(3):
+        b = np.arange(60, 0, -1).reshape(6, 10)
+        for got, want in zip(fast(A, b.copy()), function(A, b.copy()), strict=True):
+            np.testing.assert_array_equal(got, want)
+    type_ = ArrayType(np.dtype(np.int64), (3,))
+    made = call_result(call(Call(np.sort, None, "sort", ""), (input_node(0, type_),)), (), type_)
+    assert absorbed([elementwise(np.left_shift, made, constant(1))]) == []
