@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from dask.tokenize import tokenize
 
+from ..base.arrays import is_writeable
 from ..call.options import Options
 from ..jitfunction import JitFunction
 from ..runtime.results import keep_at_most
@@ -98,7 +99,7 @@ def _alike(value: Any) -> Any:
         return value
     if not value.flags.aligned or value.nbytes <= _FEW:
         value = value.copy()
-    elif value.flags.writeable:
+    elif is_writeable(value):
         value = value.view()
     value.flags.writeable = False
     return value

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arrays import is_writeable
 from ..ir.node import Constant
 from ..ir.ops.optable import MUTATING_METHODS
 from ..values.frozen import frozen
@@ -376,7 +377,7 @@ def literal(value: Any) -> Expression:
         return value
     if not isinstance(value, _NUMBERS):
         array = np.asarray(value)
-        if array.flags.writeable or not isinstance(value, np.ndarray) or not array.dtype.isnative:
+        if is_writeable(array) or not isinstance(value, np.ndarray) or not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         if array.dtype.hasobject and array is not value and not array.ndim:
             raise TypeError(f"a {type(value).__name__} is no value of an expression")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arrays import is_writeable
 from ..values.kinds import Tree
 from ..values.trees import leaf_count
 
@@ -86,7 +87,7 @@ def overwritable(leaves: Sequence[Any], donated: Sequence[int], others: Sequence
 
 def _is_overwritable(k: int, leaves: Sequence[Any], others: Sequence[Any]) -> bool:
     array = leaves[k]
-    if type(array) is not np.ndarray or not (array.flags.c_contiguous and array.flags.writeable and array.size):
+    if type(array) is not np.ndarray or not (array.flags.c_contiguous and is_writeable(array) and array.size):
         return False
     rest = [*leaves[:k], *leaves[k + 1 :], *others]
     return not any(isinstance(other, np.ndarray) and np.may_share_memory(array, other) for other in rest)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arrays import is_writeable
 from ..base.frozen import frozen, replaced
 from ..errors import Untraceable
 from ..ir import build as b
@@ -115,10 +116,10 @@ class Outputs:
             return self._told_apart(leaf, result) if leaf._is_array() else result
         if type(leaf) is Size:  # another number in other calls
             return self._of_symbol(Tracer(self._state.copy(b.extent(leaf)), self._state))
-        if type(leaf) is np.ndarray and not leaf.flags.writeable and is_frozen(leaf):
+        if type(leaf) is np.ndarray and not is_writeable(leaf) and is_frozen(leaf):
             return Result("value", value=original(leaf))
         ordinary = type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative
-        is_kept = ordinary and leaf.flags.c_contiguous and leaf.flags.writeable
+        is_kept = ordinary and leaf.flags.c_contiguous and is_writeable(leaf)
         return self._of_array(leaf) if is_kept else _plain_result(leaf)
 
     def _told_apart(self, leaf: Tracer, result: Result) -> Result:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arrays import is_writeable
 from ..base.atwork import users_code
 from ..base.dtypes import is_twin
 from ..base.frozen import frozen, replaced
@@ -278,7 +279,7 @@ def _symbols(request: Request, originals: Sequence[Any], inputs: list[Node], sta
             continue
         array, form = isinstance(original, np.ndarray), form_of(original)
         own = request.extents[number][1] if number in request.extents else getattr(original, "strides", ())
-        cell = Cell(node, own, original.flags.writeable, form=form) if array else None
+        cell = Cell(node, own, is_writeable(original), form=form) if array else None
         symbols.append(Tracer(node, state, isinstance(original, np.generic), cell))
         symbols[-1]._is_given = True
         if array and steps_into_itself(node.shape, own, original.itemsize):

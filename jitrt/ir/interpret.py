@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ..base.arrays import is_writeable
 from .extents import is_extent
 from .node import Graph, Node, topological_order
 from .ops.optable import INPUT, ValueWanted
@@ -138,7 +139,7 @@ def stored(value: Any, strides: tuple[int, ...] | None) -> Any:
     """A value that NumPy has computed, in the order of memory that its own array would have had."""
     value = np.asarray(value)
     wanted = contiguous_strides(value.shape, value.dtype.itemsize) if strides is None else strides
-    if value.base is None and value.flags.writeable and value.strides == wanted:
+    if value.base is None and is_writeable(value) and value.strides == wanted:
         return value
     made = np.empty(value.shape, value.dtype)
     if strides is not None:

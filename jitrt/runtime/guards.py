@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.arrays import is_writeable
 from ..config import debug
 from ..kernels import entry as native
 from ..kernels import guard, results
@@ -312,7 +313,7 @@ class GuardRows:
             if kind is np.memmap:
                 raise Unguarded
             return self._of_dtype(value.dtype) if kind is np.ndarray else self.typed(kind)
-        if place is None and kind is np.ndarray and not value.flags.writeable and is_frozen(value):
+        if place is None and kind is np.ndarray and not is_writeable(value) and is_frozen(value):
             return self.identical(original(value))
         if (kind is np.ndarray or kind is np.memmap) and where not in self.slots:
             self.kept.append(value.dtype)

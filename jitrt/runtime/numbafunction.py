@@ -12,6 +12,8 @@ from numba.core import cgutils, sigutils, types
 from numba.core.extending import intrinsic
 from numba.np.numpy_support import as_dtype
 
+from ..base.arrays import is_writeable
+
 
 def numba_function(function: Callable[..., Any], signature: Any) -> Any:
     """A jit function as one that code compiled by numba may call.
@@ -110,10 +112,10 @@ def _check_of_array(type_: Any) -> Callable[[Any], Any]:
         if not isinstance(value, np.ndarray):
             raise TypeError(f"the signature says {type_}, and the result is of type {type(value).__name__}")
         flags = value.flags
-        fits = value.dtype == dtype and value.ndim == ndim and (flags.writeable or not type_.mutable)
+        fits = value.dtype == dtype and value.ndim == ndim and (is_writeable(value) or not type_.mutable)
         order = flags.c_contiguous if layout == "C" else flags.f_contiguous if layout == "F" else True
         if not (fits and order and (flags.aligned or not type_.aligned)):
-            state = "" if flags.writeable else ", read-only"
+            state = "" if is_writeable(value) else ", read-only"
             found = f"of {value.dtype.str}, shape {value.shape}, strides {value.strides}{state}"
             raise TypeError(f"the signature says {type_}, and the result is an array {found}")
 

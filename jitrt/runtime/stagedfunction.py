@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import config, policy
+from ..base.arrays import is_writeable
 from ..base.atwork import at_work, is_users_own
 from ..base.frozen import replaced
 from ..base.stages import enters, may_put_off
@@ -156,7 +157,7 @@ class StagedFunction:
         given = (*args, *(c.read() for c in self.staged.arrays))
         self.written = [k for k in self.staged.written if type(given[k]) not in GENERATORS]
         self.draws = [k for k in self.staged.written if type(given[k]) in GENERATORS]
-        if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.written):
+        if not all(is_writeable(given[k]) and not overlaps_itself(given[k]) for k in self.written):
             raise NotStaged("writes into an array that is read-only or overlaps itself")
         procedure = self.staged.procedure
         # The states of generators are taken back here and not by the procedure. Where NumPy has the loops, and not

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arrays import is_writeable
+
 _known: dict[int, weakref.ref[np.ndarray]] = {}
 _arguments: dict[int, weakref.ref[np.ndarray]] = {}  # what stands for arrays, by the identity of these
 
@@ -104,6 +106,6 @@ def is_frozen(array: np.ndarray) -> bool:
     while isinstance(found, np.ndarray):
         reference = _known.get(id(found))
         if reference is not None and reference() is found:
-            return not array.flags.writeable
+            return not is_writeable(array)
         found = found.base
     return False

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arrays import is_writeable
 from ..base.dtypes import is_twin
 from ..base.frozen import frozen
 from ..errors import Untraceable
@@ -43,16 +44,16 @@ def leaf_key(leaf: Any) -> Any:
     """
     kind = type(leaf)
     if kind is np.ndarray or kind is np.memmap:
-        dtype, flags = leaf.dtype, leaf.flags
-        if not flags.writeable and is_frozen(leaf):
+        dtype, can_write = leaf.dtype, is_writeable(leaf)
+        if not can_write and is_frozen(leaf):
             return kind, Identity(leaf)
         if is_twin(dtype):
             return Foreign((kind, dtype.num), f"takes an array of {dtype.type.__name__}, {_NO_KERNELS}")
         if dtype.kind not in "biufcmM":
             return Foreign(dtype if kind is np.ndarray else (kind, dtype), f"takes an array of {dtype}, {_NO_KERNELS}")
-        if kind is np.ndarray and flags.aligned:
-            return (dtype, leaf.shape, leaf.strides, flags.writeable)
-        return (dtype, leaf.shape, leaf.strides, flags.writeable, flags.aligned, kind)
+        if kind is np.ndarray and leaf.flags.aligned:
+            return (dtype, leaf.shape, leaf.strides, can_write)
+        return (dtype, leaf.shape, leaf.strides, can_write, leaf.flags.aligned, kind)
     if kind is float or kind is complex:
         return kind
     if kind is slice or kind is range:  # which are equal to others that are told apart
@@ -101,5 +102,5 @@ def is_foreign(leaf: Any) -> bool:
 def is_dynamic(leaf: Any) -> bool:
     """Whether a leaf is an input of the program, as against a part of the trace."""
     if isinstance(leaf, np.ndarray):
-        return leaf.flags.writeable or not is_frozen(leaf)
+        return is_writeable(leaf) or not is_frozen(leaf)
     return isinstance(leaf, np.generic) or type(leaf) in (float, complex)

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from texts import function_of
 
 import jitrt
 
@@ -439,3 +440,30 @@ def test_other_threads_warn_during_a_trace():
         warnings.simplefilter("always")
         np.testing.assert_array_equal(jitrt.jit(f)(np.ones(5)), 2.0)
     assert "of another thread" in [str(w.message) for w in caught]
+
+
+_BROADCAST = np.broadcast_arrays(2.0, np.arange(300.0))[0]
+
+
+@pytest.mark.parametrize("size", [20, 2000])
+@pytest.mark.parametrize(
+    "text",
+    ["x * 2 + y", "x", "(x[1:], [y, x])", "np.sort(x)", "(x + y).sum()", "x.copy()", "np.broadcast_arrays(x, y, 3.0)",
+     "np.broadcast_arrays(np.broadcast_arrays(y, 1j), 1j)", "OUTSIDE", "OUTSIDE[:5] * x[:5]", "sum([a for a in x])",
+     "x.__setitem__(0, 1.0)", "x.__iadd__(1)", "np.add(y, 1, out=x)"],
+)  # fmt: skip
+def test_arrays_that_numpy_has_broadcast(text, size):
+    """NumPy warns of those where they are written, or asked whether they may be."""
+    function = function_of(f"import numpy as np\ndef f(x, y):\n    return {text}\n")
+    function.__globals__["OUTSIDE"] = _BROADCAST
+    compiled = jitrt.jit(function)
+
+    def told(f):
+        y = np.arange(float(size))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            f(np.broadcast_arrays(2.0, y)[0], y)
+        return [(w.category, str(w.message)) for w in found]
+
+    for _ in range(4):
+        assert told(compiled) == told(function)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.arrays import is_writeable
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
@@ -257,7 +258,7 @@ def _kind_of_result(value: Any, places: Iterator[int]) -> Any:
         return None
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return Slot("source", next(places), INT, type(value))
-    if type(value) is np.ndarray and not (value.dtype.isnative and value.flags.writeable):
+    if type(value) is np.ndarray and not (value.dtype.isnative and is_writeable(value)):
         raise NotStaged("an external call with a result that is byte-swapped or read-only")
     if type(value) is np.ndarray and value.dtype.char in "?bhilqBHIfdFD" and value.ndim:
         at = next(places)

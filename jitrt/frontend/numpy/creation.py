@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.arrays import is_writeable
 from ...base.dtypes import is_twin
 from ...base.once import once
 from ...errors import Untraceable
@@ -246,7 +247,7 @@ def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
         except (_NotKept, TypeError):
             is_kept, result = False, function(*args, **kwargs)
     made = literal(state, result)
-    if type(made) is Tracer and made is not result and not (is_kept or result.flags.writeable):
+    if type(made) is Tracer and made is not result and not (is_kept or is_writeable(result)):
         made.flags.writeable = False
     return made
 
@@ -303,7 +304,7 @@ def _types(args: tuple, kwargs: dict[str, Any]) -> tuple:
 def _kept_call(function: Callable[..., Any], args: tuple, kwargs: tuple, types: tuple) -> Any:
     """The result of a creation function, one object for equal arguments, so that equal traces give equal graphs."""
     result = function(*args, **dict(kwargs))
-    if type(result) is not np.ndarray or result.nbytes > _KEPT_BYTES or not result.flags.writeable:
+    if type(result) is not np.ndarray or result.nbytes > _KEPT_BYTES or not is_writeable(result):
         raise _NotKept
     result.flags.writeable = False
     return result

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import config
+from ...base.arrays import is_writeable
 from ...base.dtypes import is_twin
 from ...errors import LoopsWanted, Untraceable
 from ...ir.aliasing import is_lent
@@ -340,7 +341,7 @@ class HostCalls:
         parts: list[Any] = []
         flatten(result, parts)
         arrays = [part for part in parts if isinstance(part, np.ndarray)]
-        own = all(not any(np.may_share_memory(a, o) for o in operands) and a.flags.writeable for a in arrays)
+        own = all(not any(np.may_share_memory(a, o) for o in operands) and is_writeable(a) for a in arrays)
         if own and not (raised or trace.loops.first_values) and all(map(self._is_at_hand, node.args)):
             self.answers[node["call"]] = result
         return result
