@@ -46,6 +46,7 @@ NATIVE_BYTES = 1 << 21
 FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
 
 # Whether another trace pays: `call.budget`.
+USUAL_OPERATIONS = 50  # of a trace: one of more operations counts for several, and so do new kernels in it
 CREDIT = 64  # traces that are made before any of them has paid
 CREDIT_FOR_SMALL = 8  # for calls with small arrays, of which hundreds pay for one trace
 CREDIT_FOR_SEEN = 16  # further ones for arguments that have come again

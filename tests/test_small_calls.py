@@ -257,3 +257,26 @@ def test_types_that_are_refused_in_a_row_are_tried_more_rarely():
     for kind, _ in itertools.product(kinds, range(policy.SMALL_CALLS + 1)):
         assert fast(np.full(3, kind(1)), "1 2")[0] == 4
     assert 0 < fast._loops._made < len(kinds) - 2
+
+
+def test_long_traces_count_for_several(monkeypatch):
+    """An object that remembers each call is another one each time; a trace of hundreds of operations takes long."""
+    monkeypatch.setenv("JITRT_STRICT", "0")
+
+    class Log:
+        def __init__(self):
+            self.seen = []
+
+    def function(x, log):
+        log.seen.append(x)
+        for k in range(len(x)):
+            x[k] = x.reshape(-1)[k] * 0.5
+        return x
+
+    fast, log = jitrt.jit(function), Log()
+    for _ in range(30):
+        x = np.linspace(1, 2, 90 * 60).reshape(90, 60)
+        want = function(x.copy(), Log())
+        assert (fast(x, log) == want).all()
+    assert len(log.seen) == 30
+    assert fast.cache_info().compiled <= policy.CREDIT // 4

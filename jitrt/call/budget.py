@@ -16,9 +16,16 @@ from collections.abc import Hashable
 from .. import policy
 from .tree import Plain, Specialisation
 
+_USUAL = policy.TRACE + policy.TRACED_NODE * policy.USUAL_OPERATIONS
+
+
+def _time(found: Specialisation) -> int:
+    """What the trace of a specialisation has taken."""
+    return policy.TRACE + policy.TRACED_NODE * found.operations
+
 
 class TraceBudget:
-    """What the traces of one function have cost, in traces, and what of it calls have not yet saved."""
+    """What the traces of one function have cost, in traces of usual ones, and what of it calls have not yet saved."""
 
     def __init__(self) -> None:
         self.unpaid = 0.0
@@ -52,21 +59,20 @@ class TraceBudget:
         self._seen.pop(key, None)
         before, self.failure = self.failure, found.reason if isinstance(found, Plain) else ""
         fails_again = self.failure == before  # for arguments of another kind: it is the code that is to blame
-        self.unpaid += (policy.FAILED_AGAIN if fails_again else policy.FAILED) if self.failure else 1
+        cost = max(1.0, _time(found) / _USUAL) if isinstance(found, Specialisation) else 1.0
+        self.unpaid += (policy.FAILED_AGAIN if fails_again else policy.FAILED) if self.failure else cost
         self.traces += 1
         if isinstance(found, Specialisation):
             self._new.append(found)
             kernels = found.kernels
             if not kernels <= self._kernels and len(self._kernels) >= policy.FEW_KERNELS:
-                self.unpaid += policy.COMPILE
+                self.unpaid += policy.COMPILE * cost
             self._kernels |= kernels
 
     def note_calls(self, found: Specialisation | Plain, calls: int) -> None:
         """So many calls ran `found`."""
         if self.unpaid > 0 and isinstance(found, Specialisation):
-            self.unpaid -= (
-                calls * found.numpy_time / (policy.GAINING * (policy.TRACE + policy.TRACED_NODE * found.operations))
-            )
+            self.unpaid -= calls * found.numpy_time / (policy.GAINING * min(_time(found), _USUAL))
         if self.unpaid <= 0:
             self.unpaid, self.traces = 0.0, 0
 

@@ -133,6 +133,8 @@ def test_calls_in_loops_that_differed(text, form):
         "x0[:0].repeat(-1)",
         "np.argmin(x0.reshape(6, 2), 0)",
         "x0.astype('f4', subok=None)",
+        "np.sort(x0, axis=None)[1:] + 1",
+        "np.sort(x0.T, None, 'stable') * 2",
     ],
 )
 @pytest.mark.parametrize("dtype", ["f8", "c16", "u1"])

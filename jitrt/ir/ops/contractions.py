@@ -272,7 +272,10 @@ class Call:
         if self.function is not np.sort:
             return self.function(*args, **kwargs, out=out)
         given = dict(zip(("a", "axis", "kind", "order"), args)) | kwargs
-        out[...] = given.pop("a")
+        array = np.asarray(given.pop("a"))
+        if given.get("axis", -1) is None:
+            array, given["axis"] = array.ravel(), -1
+        out[...] = array
         out.sort(**given)
         return out
 
