@@ -110,12 +110,18 @@ class Untraceable(ControlException):
         What the function did.
     line : str
         Where in the user's code, as ``file:line``; empty if unknown.
+
+    Attributes
+    ----------
+    operations : int
+        How much had been recorded, where that was in vain.
     """
 
     def __init__(self, reason: str, line: str = ""):
         super().__init__(reason)
         self.reason = reason
         self.line = line
+        self.operations = 0
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.line})" if self.line else self.reason

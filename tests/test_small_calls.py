@@ -8,6 +8,8 @@ import pytest
 
 import jitrt
 from jitrt import policy
+from jitrt.call.budget import TraceBudget
+from jitrt.call.tree import Plain
 
 TABLE = {name: tuple(map(int, f"{k:05b}")) for k, name in enumerate(map("".join, itertools.product("xyz", repeat=3)))}
 
@@ -280,3 +282,12 @@ def test_long_traces_count_for_several(monkeypatch):
         assert (fast(x, log) == want).all()
     assert len(log.seen) == 30
     assert fast.cache_info().compiled <= policy.CREDIT // 4
+
+
+def test_long_traces_in_vain_count_for_several():
+    short, long = TraceBudget(), TraceBudget()
+    for k in range(2):
+        short.note_trace(k, Plain("it does nothing", operations=5))
+        long.note_trace(k, Plain("it does nothing", operations=1000))
+    assert not short.is_used_up(policy.CREDIT)
+    assert long.is_used_up(policy.CREDIT)

@@ -19,8 +19,8 @@ from .tree import Plain, Specialisation
 _USUAL = policy.TRACE + policy.TRACED_NODE * policy.USUAL_OPERATIONS
 
 
-def _time(found: Specialisation) -> int:
-    """What the trace of a specialisation has taken."""
+def _time(found: Specialisation | Plain) -> int:
+    """What a trace has taken."""
     return policy.TRACE + policy.TRACED_NODE * found.operations
 
 
@@ -59,8 +59,8 @@ class TraceBudget:
         self._seen.pop(key, None)
         before, self.failure = self.failure, found.reason if isinstance(found, Plain) else ""
         fails_again = self.failure == before  # for arguments of another kind: it is the code that is to blame
-        cost = max(1.0, _time(found) / _USUAL) if isinstance(found, Specialisation) else 1.0
-        self.unpaid += (policy.FAILED_AGAIN if fails_again else policy.FAILED) if self.failure else cost
+        cost = 1.0 if found is None else max(1.0, _time(found) / _USUAL)
+        self.unpaid += cost * ((policy.FAILED_AGAIN if fails_again else policy.FAILED) if self.failure else 1)
         self.traces += 1
         if isinstance(found, Specialisation):
             self._new.append(found)

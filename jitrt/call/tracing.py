@@ -129,18 +129,22 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     """
     if is_in_numba():  # in a signal handler or a finaliser
         raise Unspecialised("this thread is in the middle of a compilation by numba")
+    operations = 0
     try:
         scan_call(call.function, call.structure, call.leaves, call.captures)
         with drawing(call.leaves, restores=True):
             enters("trace")
             traced = trace(call.request(execute=programs.execute_quietly, unsteady=unsteady))
+        operations = traced.recorded
         return specialised(call, traced, programs)
     except LoopsWanted:
         raise
     except Warns as reason:
         raise Unspecialised(str(reason)) from None
-    except (Untraceable, NotWorthwhile) as reason:
-        return _plain(call, reason)
+    except Untraceable as reason:
+        return _plain(call, reason, reason.operations)
+    except NotWorthwhile as reason:
+        return _plain(call, reason, operations)
     except NumberTooLarge as error:  # the plain function, which may catch it, does what stands in front of that
         return _plain(call, Untraceable(f"raises OverflowError: {error}"))
     except ReadOnly as error:
@@ -211,9 +215,9 @@ def trace_and_run(call: Call, found: Specialisation, programs: Programs, unstead
         return finish(traced, compiled, list(traced.values), arguments, inputs=inputs)
 
 
-def _plain(call: Call, reason: BaseException | None) -> Plain:
+def _plain(call: Call, reason: BaseException | None, operations: int = 0) -> Plain:
     _log.info("%s runs as plain NumPy: %s", call.name, reason)
-    return Plain(str(reason), is_passing=isinstance(reason, NotWorthwhile))
+    return Plain(str(reason), is_passing=isinstance(reason, NotWorthwhile), operations=operations)
 
 
 def _after_failure(call: Call, failure: Exception) -> Plain:

@@ -61,6 +61,8 @@ class Plain:
         Whether later calls may be compiled: arrays may get larger, and shapes come again.
     raises : bool
         Whether the plain function is expected to raise.
+    operations : int
+        How many had been traced before that was known.
 
     Attributes
     ----------
@@ -74,8 +76,16 @@ class Plain:
         Which sizes of these may be others.
     """
 
-    def __init__(self, reason: str, error: Exception | None = None, is_passing: bool = False, raises: bool = False):
+    def __init__(
+        self,
+        reason: str,
+        error: Exception | None = None,
+        is_passing: bool = False,
+        raises: bool = False,
+        operations: int = 0,
+    ):
         self.reason = reason
+        self.operations = operations
         self.error = error
         self.raises = raises or error is not None
         self.is_passing = is_passing

@@ -44,7 +44,10 @@ _MOST_NODES = 500  # of these, the largest left out: a loop whose every turn is 
 def check_wait(graph: Graph, looks: bool = False) -> None:
     """Stop where a loop is unrolled to so much that the wait for its compile does not pay."""
     if not (config.strict() or is_worth_waiting(graph, looks)):
-        raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations on small arrays")
+        count = len(graph.nodes())
+        failure = Untraceable(f"its loops are unrolled to {count} operations on small arrays")
+        failure.operations = count
+        raise failure
 
 
 class GraphBreaks:

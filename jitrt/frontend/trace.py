@@ -94,6 +94,8 @@ class Traced:
         Inputs that are the data of masked arrays.
     sizes : tuple of (Poly, int)
         The extents on which views depend that are results, and for each the number of the output that it is.
+    recorded : int
+        How much was recorded, also of what is not computed.
     """
 
     graph: Graph
@@ -113,6 +115,7 @@ class Traced:
     fields: frozenset[int] = frozenset()
     data: frozenset[int] = frozenset()
     sizes: tuple[tuple[Poly, int], ...] = ()
+    recorded: int = 0
 
     def __repr__(self) -> str:
         return f"<trace: breaks={len(self.breaks)}, {self.graph!r}>"
@@ -223,6 +226,8 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
         _check_control()
         state.aliases.check_error(error)
         _forget_values(state)
+        if isinstance(error, Untraceable):
+            error.operations = state.effects.position
         raise
     finally:
         watch_control(False)
@@ -446,4 +451,5 @@ def _describe(
         scope,
         state.calls.draws > 0,
         sizes=sizes,
+        recorded=state.effects.position,
     )

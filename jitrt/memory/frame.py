@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from itertools import accumulate
 
 import numpy as np
 
@@ -116,11 +117,14 @@ def plan_frame(
     """
     end = max(len(place) - 1, 1)
     alone = [Block([Member(n, 0, n.type.nbytes, 0, end)]) for n in permanent]
-    framed = [*alone, *(b for b in blocks if b.host is None)]
-    buffers = [(rounded(b.nbytes), b.first, b.end) for b in framed]
+    shared = [b for b in blocks if b.host is None]
+    buffers = [(rounded(b.nbytes), b.first, b.end) for b in shared]
+    framed = [*alone, *shared]
     members = [m for b in (*framed, *blocks) for m in b.members if m.node is not b.host]
     unshared = sum(rounded(m.nbytes) for m in {m.node: m for m in members}.values())
+    *starts, base = accumulate((rounded(b.nbytes) for b in alone), initial=0)
     offsets, total = plan_offsets(buffers, budget=0 if rather_below(unshared, _LARGE) else _SEARCH_SECONDS)
+    offsets = [*starts, *(base + offset for offset in offsets)]
     slots: dict[Node, Slot] = {}
     hosted: dict[Node, tuple[Node, Slot]] = {}
     for block, offset in [*zip(framed, offsets), *((b, 0) for b in blocks if b.host is not None)]:
@@ -132,4 +136,4 @@ def plan_frame(
             elif block.host is not m.node:
                 hosted[m.node] = block.host, slot
     over = {d.node: d.over for d in decisions if d.over}
-    return FrameLayout(slots, total, lower_bound(buffers), unshared, hosted, over)
+    return FrameLayout(slots, base + total, base + lower_bound(buffers), unshared, hosted, over)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -180,18 +181,19 @@ def best_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
 
 def _best_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
     """The same for sizes that depend on variables."""
-    offsets: dict[int, int] = {}
+    offsets = [0] * len(buffers)
+    placed: list[int] = []  # in the order of offsets
     for k in order:
         size, first, end = buffers[k]
-        near = [j for j in offsets if buffers[j][1] < end and buffers[j][2] > first]
-        near.sort(key=lambda j: offsets[j])
         top, gaps = 0, []
-        for j in near:
-            if offsets[j] - top >= size:
-                gaps.append((offsets[j] - top, top))
-            top = max(top, offsets[j] + buffers[j][0])
+        for j in placed:
+            if buffers[j][1] < end and buffers[j][2] > first:
+                if offsets[j] - top >= size:
+                    gaps.append((offsets[j] - top, top))
+                top = max(top, offsets[j] + buffers[j][0])
         offsets[k] = min(gaps)[1] if gaps else top
-    return [offsets[k] for k in range(len(buffers))]
+        insort(placed, k, key=offsets.__getitem__)
+    return offsets
 
 
 def _smallest_gap(size: int, bottoms: np.ndarray, tops: np.ndarray) -> int:

@@ -10,7 +10,7 @@ import pytest
 from jitrt.kernels import packing
 
 import jitrt
-from jitrt.memory import exact, plan_offsets
+from jitrt.memory import exact, frame, plan_offsets
 from jitrt.memory.exact import improve
 from jitrt.memory.nnc import allocation_graph
 from jitrt.memory.pack import PLANNERS, best_fit, by_size, further_plans, height, lower_bound
@@ -279,3 +279,25 @@ def test_slots_are_reused():
 
     layout = jitrt.jit(chain).explain(np.ones(1000)).compiled.program.layout
     assert layout.nbytes < layout.unshared_nbytes
+
+
+def test_numbers_among_the_arguments_are_not_packed(monkeypatch):
+    """They live as long as the frame, and may be thousands: the numbers of a nested list."""
+    counts = []
+    monkeypatch.setattr(
+        frame, "plan_offsets", lambda buffers, **kw: counts.append(len(buffers)) or plan_offsets(buffers, **kw)
+    )
+    numbers = [0.5 * k for k in range(300)]
+
+    def function(x, *numbers):
+        y = np.cumsum(x) * 0.5
+        for number in numbers:
+            y = y + number
+        return np.cumsum(y)
+
+    compiled = jitrt.jit(function)
+    for size in (40, 50, 2000):
+        x = np.linspace(0, 1, size)
+        np.testing.assert_allclose(compiled(x, *numbers), function(x, *numbers), rtol=1e-12)
+    assert counts
+    assert max(counts) < 300
