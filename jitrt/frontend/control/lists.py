@@ -259,9 +259,7 @@ def length(r: Recorder, values: RunTimeList) -> Poly:
     if isinstance(values, Referenced):
         return references.length(r, values)
     if isinstance(values, Appended):
-        raise NotStaged(
-            "a look at a list among the arguments that is appended to, or holds more than numbers and tuples of them"
-        )
+        raise NotStaged("a look at a list among the arguments that is appended to, or holds what lists in loops do not")
     if isinstance(values, Given):
         return values.count
     return r.extent(values.columns[0].extents[0] if isinstance(values, RowOf) else values.count)
