@@ -14,7 +14,7 @@ from .. import config
 from ..errors import Untraceable
 from ..ir.control import used_results
 from ..ir.node import Node, topological_order
-from ..ir.ops.raising import can_raise, force, is_of_raising_control
+from ..ir.ops.raising import EMPTY, can_raise, force, is_of_raising_control
 from ..ir.worthwhile import is_worth_recording
 from .context import offer_loops, wants_unrolled
 from .python.userline import user_line
@@ -187,16 +187,16 @@ class Effects:
 
 def forced_of(nodes: Iterable[Node], read: Sequence[Node], known: Collection[Node]) -> list[Node]:
     """Outputs for those nodes that may raise, and that `read`, for which `known` is there, does not need."""
-    done = {*known, *topological_order(read, known)}
+    done = {*known, *topological_order(read, known, EMPTY)}
     used: dict[Node, set[int]] | None = None
     new: list[Node] = []  # of `done`, and not yet looked at for `used`
     found: list[Node] = []
     for node in nodes:
-        if node in done:
+        if node in done or node in EMPTY:
             continue
         if used is None:
             used = used_results(done)
-        order = topological_order((node,), done)
+        order = topological_order((node,), done, EMPTY)
         done.update(order)
         new += order
         if any(can_raise(n) or is_of_raising_control(n, used) for n in order):

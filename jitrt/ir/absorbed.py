@@ -16,7 +16,7 @@ import numpy as np
 from .build import literal
 from .node import Node, topological_order
 from .ops.optable import INPUT, Kind
-from .ops.raising import can_raise
+from .ops.raising import EMPTY, can_raise
 from .ops.ufuncs import CAST, COMPARISONS, WHERE
 
 _NEGATIONS = frozenset({np.logical_not, np.invert})
@@ -38,7 +38,7 @@ def absorbed(outputs: Sequence[Node]) -> list[Node]:
         elif node not in needed and can_raise(node) and node.type.size:
             found.append(node)
             needed.add(node)
-        if node in needed:
+        if node in needed and node not in EMPTY:
             needed.update(arg for arg in node.args if not _may_absorb(node, arg, known))
     return found
 

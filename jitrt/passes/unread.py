@@ -15,7 +15,7 @@ from ..ir import build as b
 from ..ir.control import used_results
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.optable import Kind
-from ..ir.ops.raising import FORCE, LEFT_OUT, can_raise, force, forced, is_of_raising_control, parts
+from ..ir.ops.raising import EMPTY, FORCE, LEFT_OUT, can_raise, force, forced, is_of_raising_control, parts
 
 
 def drop_harmless(graph: Graph) -> Graph:
@@ -23,14 +23,14 @@ def drop_harmless(graph: Graph) -> Graph:
     outputs = [n for n in graph.outputs if n.op is not FORCE and n.op is not LEFT_OUT]
     if len(outputs) == len(graph.outputs):
         return graph
-    outputs += map(force, harmful(graph, topological_order(outputs)))
+    outputs += map(force, harmful(graph, topological_order(outputs, ends=EMPTY)))
     return replaced(graph, outputs=tuple(outputs), strides=graph.strides[: len(outputs)])
 
 
 def harmful(graph: Graph, read: Sequence[Node]) -> list[Node]:
     """What of the nodes that outputs of `graph` force has to be, since it may raise; `read` is computed anyway."""
     used = used_results(read)
-    order = topological_order([n.args[0] for n in graph.outputs if n.op is FORCE], frozenset(read))
+    order = topological_order([n.args[0] for n in graph.outputs if n.op is FORCE], frozenset(read), EMPTY)
     covered: set[Node] = set()
     found = []
     for node in reversed(order):

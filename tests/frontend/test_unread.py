@@ -369,3 +369,33 @@ def test_what_is_computed_beside_other_numbers(expression, behind):
     x, y = np.linspace(0.6, 2, 64), np.linspace(0.6, 0.9, 64)
     other = np.where(np.arange(64) == 54, OUT_OF_DOMAIN[expression], y)
     check(f, (x, y, 2.0), (x, other, 2.0), (x, y, 2.0), state={"under": "ignore"})
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a[1:-1] = 0.5 * (q[2:] + q[:-2])",
+        "a[2:] = q[2:]",
+        "a[:0] = q[:0].sum()",
+        "a.T[:0] = q.T[:0]",
+        "a = a + q[:0].sum()",
+    ],
+)  # fmt: skip
+def test_what_only_empty_arrays_are_made_of(text, rows):
+    """Nothing has to be computed for these, but NumPy computes it and warns."""
+    function = function_of(f"import numpy as np\ndef f(a, b):\n    q = b // 100\n    {text}\n    return a * 2\n")
+    compiled = jitrt.jit(function)
+
+    def told(f, value):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            f(np.ones((rows, 8)), np.full((rows, 8), value))
+        return [str(w.message) for w in found]
+
+    for value in (1.0, np.inf, 2.0, np.inf):
+        assert (
+            told(compiled, value)
+            == told(function, value)
+            == ["invalid value encountered in floor_divide"] * (value > 9)
+        )

@@ -7,7 +7,6 @@ import builtins
 import enum
 import types
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -35,6 +34,7 @@ from .lists import GrownList, RunTimeList
 from .localfunctions import LocalFunction, local_function
 from .outside import Captures, Listing, of_listing
 from .recorder import Recorder
+from .shortcircuit import chain
 from .source import closure_of, definition_of_lambda, shown, span
 from .values import (
     BOOL,
@@ -394,7 +394,7 @@ class Expressions:
             return scalars.negation(r, self.condition(e.operand))
         if isinstance(e, ast.BoolOp):
             _check_assigns_nothing(e.values[1:])
-            return self._chain([partial(self.condition, v) for v in e.values], isinstance(e.op, ast.And))
+            return chain(r, e.values, lambda k: self.condition(e.values[k]), isinstance(e.op, ast.And))
         if isinstance(e, ast.Compare) and len(e.ops) > 1:
             left = self.expression(e.left)
             return self._compared(left, list(zip(e.ops, e.comparators)))
@@ -432,56 +432,20 @@ class Expressions:
 
         What may be its value is noted in `kinds`: Python's truth values, NumPy's, or those of which it is not known.
         """
-        (op, e), *rest = parts
-        _check_assigns_nothing([later for _, later in rest])
-        right = self.expression(e)
-        self.here = e
-        made = self.comparison(op, left, right)
-        first = scalars.truth(self.r, made)
-        if kinds is not None and (not rest or first is not True):
-            kinds.add(is_python_number(made))
-        if not rest or first is False:
-            return first
-        return self._chain([lambda: first, lambda: self._compared(right, rest, kinds)], True)
+        _check_assigns_nothing([later for _, later in parts[1:]])
+        operands = [left] * (len(parts) + 1)
 
-    def _chain(self, parts: list[Callable[[], bool | str]], is_and: bool) -> bool | str:
-        """``and`` or ``or``: what stands behind is evaluated only if what stands before it does not decide."""
-        r = self.r
-        first = parts[0]()
-        if isinstance(first, bool):
-            if first is not is_and or len(parts) == 1:
-                return first
-            return self._chain(parts[1:], is_and)
-        if len(parts) == 1:
-            return first
-        with r.attempt() as take_back:  # what can neither stop nor write is evaluated in any case
-            before = -1 if r.trusts else r.stores  # an index may be in range only then
-            with r.block() as block:
-                r.suppose(first, is_and)
-                second = self._rest(parts, is_and)
-            if before == r.stores and not any(map(_has_effect, block)):
-                for statement in block:
-                    r.emit(statement)
-                if isinstance(second, bool):
-                    return second if second is not is_and else first
-                return r.compute("logical_and" if is_and else "logical_or", [first, second], [BOOL] * 2, BOOL)
-            take_back()
-        result = r.variable()
-        r.put(result, first, BOOL)
-        with r.block() as block:
-            r.suppose(first, is_and)
-            second = self._rest(parts, is_and)
-            r.put(result, r.literal(second, BOOL) if isinstance(second, bool) else second, BOOL)
-        r.choice(*((first, block, ()) if is_and else (first, (), block)))
-        return r.get(result, BOOL)
+        def compared(k: int) -> bool | str:
+            op, e = parts[k]
+            operands[k + 1] = self.expression(e)
+            self.here = e
+            made = self.comparison(op, operands[k], operands[k + 1])
+            found = scalars.truth(self.r, made)
+            if kinds is not None and (k == len(parts) - 1 or found is not True):
+                kinds.add(is_python_number(made))
+            return found
 
-    def _rest(self, parts: list[Callable[[], bool | str]], is_and: bool) -> bool | str:
-        """What stands behind the first operand; where that raises, the procedure stops."""
-        try:
-            return self._chain(parts[1:], is_and)
-        except Raises:
-            self.r.stop(self.r.literal(True, BOOL))
-            return is_and
+        return chain(self.r, [e for _, e in parts], compared, True)
 
     def of_BoolOp(self, e: ast.BoolOp) -> Any:
         _check_assigns_nothing(e.values[1:])
@@ -631,12 +595,3 @@ def _check_assigns_nothing(expressions: Sequence[ast.expr]) -> None:
     """Raise `NotStaged` where an expression that is evaluated on some ways only assigns a variable."""
     if any(isinstance(node, ast.NamedExpr) for e in expressions for node in ast.walk(e)):
         raise NotStaged("a variable that a part of an expression may assign")
-
-
-def _has_effect(statement: Any) -> bool:
-    """Whether more than time is lost if a statement runs that need not."""
-    from ...ir.loops import Checked, Compute, External, For, Forever, If, Memory, Put, Scope, Stop, Store
-
-    if isinstance(statement, Compute):
-        return statement.is_guarded
-    return isinstance(statement, (Checked, External, For, Forever, If, Memory, Put, Scope, Stop, Store))

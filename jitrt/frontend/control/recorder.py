@@ -56,6 +56,7 @@ class Recorder:
         self.cells: dict[Hashable, dict[Any, Any]] = {} if cells is None else cells
         self.changing: set[Hashable] = set() if changing is None else changing
         self.begins_again = False
+        self.branched: set[int] | None = None  # operands of the chains that are recorded now which are no bare values
         self._changes: list[tuple[dict[Any, Any], Any, Any]] = []  # of objects: what was there before
         self.given_away: list[Any] = []  # objects that lists of run time hold
         self.holders: list[Any] = []  # that have parts which are assigned

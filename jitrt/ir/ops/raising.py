@@ -94,6 +94,16 @@ def _is_a_number(node: Node) -> bool:
     return value is not None and value.dtype.kind in "biuf" and value != 0 and math.isfinite(value)
 
 
+class _Empty:
+    def __contains__(self, node: object) -> bool:
+        size = node.type.size if isinstance(node, Node) else None
+        return type(size) is int and size == 0
+
+
+EMPTY = _Empty()
+"""The nodes that have no elements, for whose sake nothing is computed."""
+
+
 def force(node: Node) -> Node:
     """What lets `node` be computed, as an output of a graph."""
     return Node(FORCE, (node,), (), ArrayType(np.dtype(np.int8), ()))
