@@ -235,6 +235,10 @@ class _Disturb(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
+        for k, argument in enumerate(node.args):  # as of ``map(np.sin, values)``
+            if isinstance(argument, ast.Attribute) and argument.attr in self.names:
+                self.count += 1
+                node.args[k] = ast.parse(f"lambda *v: disturb({ast.unparse(argument)}(*v))", mode="eval").body
         function = node.func
         parts = [n.attr for n in ast.walk(function) if isinstance(n, ast.Attribute)]
         if (isinstance(function, ast.Name) and function.id in ("abs", "sum", "f")) or self.names.intersection(parts):
