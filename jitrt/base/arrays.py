@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-_WRITEABLE = 0x400  # of NumPy's flags
+WRITEABLE = 0x400  # of NumPy's flags
 
 
 def is_writeable(array: Any) -> bool:
     """``array.flags.writeable``, which warns of arrays that `numpy.broadcast_arrays` has made."""
-    return bool(array.flags.num & _WRITEABLE)
+    return bool(array.flags.num & WRITEABLE)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arrays import is_writeable
+from ..base.arrays import WRITEABLE
 from ..ir.node import Node
 from ..ir.ops.movement import as_view
 from ..ir.ops.updates import Region
@@ -71,7 +71,7 @@ class Memory:
 
     def is_writable(self, part: Part | None) -> bool:
         """Whether NumPy would let anybody write to a part, or to all of it."""
-        is_array = self.node is not None or is_writeable(self.value)
+        is_array = self.node is not None or bool(self.value.flags.num & WRITEABLE)
         return is_array and (part is None or not part.is_read_only)
 
     def is_private(self) -> bool:
@@ -82,7 +82,7 @@ class Memory:
         value = self.value
         if isinstance(value, np.generic):
             return True
-        if not _COUNTS or not is_writeable(value):
+        if not _COUNTS or not value.flags.num & WRITEABLE:
             return False
         whole = None in self.inputs
         base = value.base
