@@ -172,3 +172,29 @@ def test_integers(expression):
         others = np.array([[low, high, high - 1, 3], [0, 1, 2, 9], [high, 0, high, 3]], dtype)
         for _ in range(2):
             alike(outcome(fast, (rows, others, rows[0])), outcome(function, (rows, others, rows[0])))
+
+
+STORES = [
+    "a[np.arange(1)] = b", "a[[0]] = b", "a[np.arange(1), 0] = b", "a[np.arange(1)] *= b", "a[..., np.arange(1)] = b",
+    "np.add.at(a, [0], b)", "np.add.at(a, np.arange(1), b)", "a[:1] = b", "np.copyto(a[:1], b)", "a.flat[:1] = b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("loops", ["", "for _ in range(3):\n        "], ids=["once", "loop"])
+@pytest.mark.parametrize("statement", STORES)
+def test_values_are_broadcast_to_their_places(statement, loops):
+    """And not these to the values: where a place is one element, a value of several does not fit."""
+    function = function_of(f"import numpy as np\ndef f(a, b):\n    {loops}{statement}\n    return a\n")
+
+    def told(f, shape, other):
+        a = np.ones(shape)
+        try:
+            return f(a, np.full(other, 3.0)).tolist(), a.tolist()
+        except (ValueError, IndexError) as error:
+            return str(error), a.tolist()
+
+    for shape in ((5, 2), (5,), (1, 2)):
+        for other in ((5, 2), (5,), (1, 2), (2,), (5, 1), (1,), (0,)):
+            compiled = jitrt.jit(function)
+            for _ in range(4):
+                assert told(compiled, shape, other) == told(function, shape, other), (shape, other)

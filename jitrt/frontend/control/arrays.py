@@ -62,6 +62,15 @@ def broadcast(r: Recorder, shapes: Sequence[Shape]) -> Shape:
     return tuple(result)
 
 
+def require_fit(r: Recorder, shape: Shape, value: Array) -> None:
+    """Stop where an array is no value for a place of this shape: it is broadcast to that, and that to nothing."""
+    if value.ndim > len(shape):
+        raise NotStaged("a value of more axes than its place")
+    for mine, its in zip(reversed(shape), reversed(value.shape)):
+        if its != ONE:
+            r.require_equal(mine, its)
+
+
 def element_of(r: Recorder, value: Any, dtype: np.dtype, indices: Indices) -> str:
     """The element of an array, or a number, that meets the given indices by broadcasting, converted to `dtype`."""
     if not isinstance(value, Array):
@@ -264,11 +273,7 @@ def assign(r: Recorder, target: Array, value: Any) -> None:
         raise NotStaged("an assignment of what is neither a number nor an array")
     while value.ndim > target.ndim and value.shape[0] == ONE:
         value = _without_first_axis(value)
-    if value.ndim > target.ndim:
-        raise NotStaged("a value of more axes than its place")
-    for mine, its in zip(reversed(target.shape), reversed(value.shape)):
-        if its != ONE:
-            r.require_equal(mine, its)
+    require_fit(r, target.shape, value)
     source = cast(r, value, target.dtype)
     if not source.reads & target.memory.origins:
         _copy(r, target, source)

@@ -183,9 +183,7 @@ def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None)
         if not is_number(value):
             value = as_array(r, value)
             value = operands[1] = a.materialise(r, value, always=bool(value.reads & origins))
-            a.broadcast(r, [places.shape, value.shape])
-            if value.ndim > 1:
-                raise NotStaged("values of several axes")
+            a.require_fit(r, places.shape, value)
         elif not is_static(value) and value.python is not False:
             raise NotStaged("a number of Python's")
     dtypes = dtypes_of(called, operands)

@@ -433,9 +433,7 @@ def _scatter(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
     rest = array.shape[1:]
     whole = (*index.shape, *rest)
     if isinstance(value, Array):
-        a.broadcast(r, [whole, value.shape])
-        if value.ndim > len(whole):
-            raise NotStaged("a value of more axes than its place")
+        a.require_fit(r, whole, value)
     check_indices(r, index, array.shape[0])
 
     def body(indices: tuple[Poly, ...]) -> None:
@@ -464,7 +462,7 @@ def check_indices(r: Recorder, index: Array, extent: Poly) -> None:
 def _scatter_pairs(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
     shape, place, _ = _pairs(r, array, items)
     if isinstance(value, Array):
-        a.broadcast(r, [shape, value.shape])
+        a.require_fit(r, shape, value)
     a.nest(r, shape, lambda indices: a.store(r, array, place(indices), a.assigned(r, value, array.dtype, indices)))
 
 
