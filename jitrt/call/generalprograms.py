@@ -132,7 +132,7 @@ class GeneralPrograms:
         values = [*self._inputs, *values[len(self._inputs) :]]
         if not takes_numpy_long(graph):
             with np.errstate(all="ignore"):
-                found = list(map(FirstValues(dict(zip(graph.inputs, values))).value, graph.outputs))
+                found = FirstValues(dict(zip(graph.inputs, values))).values(graph.outputs)
             strides = graph.strides or [None] * len(found)
             outputs = [stored(v, own and tuple(map(estimate, own))) for v, own in zip(found, strides)]
             return partial(self.compile, graph, values, typical=False), outputs

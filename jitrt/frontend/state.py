@@ -234,7 +234,7 @@ class Trace:
         computed = self.registers.first.unknown(node)
         if any(n.op is CALL or n.op.kind is Kind.CONTROL or (n.op is INPUT and not is_count(n)) for n in computed):
             raise Untraceable("assumes something of values that are not known before calls are made", user_line())
-        return self.registers.first.value(node)
+        return self.registers.first.values((node,))[0]
 
     def assume(self, condition: Node) -> bool:
         """Let the trace hold for calls in which `condition` is true; False if it is not now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -94,14 +94,14 @@ class FirstValues:
         """What nobody has asked for among the nodes that the value of `root` is computed from, in order."""
         return topological_order((root,), self._numbered)
 
-    def value(self, root: Node) -> Any:
-        """The value of a node."""
-        for node in self.unknown(root):
+    def values(self, roots: Sequence[Node]) -> list[Any]:
+        """The values of nodes."""
+        for node in topological_order(roots, self._numbered):
             numbered = self._numbered.node(node)
             if is_count(node):
                 self._values[numbered] = evaluate_node(node, ())
         known = len(self._values)
-        (value,) = evaluate((self._numbered.node(root),), self._values)
+        found = evaluate([self._numbered.node(root) for root in roots], self._values)
         for node in [n for n in islice(self._values, known, None) if n.type.nbytes > _LARGE]:
             del self._values[node]
-        return value
+        return found

@@ -32,8 +32,8 @@ def plain_is_faster(loop: StagedFunction, call: StagedCall, serve: Callable[...,
         with np.errstate(all="ignore"):  # the call itself has warned
             is_slower = _is_left_to_python(loop, lists, is_little, call, serve)
             # Steps take the same time in both versions, and for a long procedure the call would have to wait.
-            is_short = statement_count(loop.staged.procedure.body) <= policy.MOST_STATEMENTS
-            if is_slower and tierup.is_baseline(loop.address) and is_short and not loop.staged.steps:
+            may_gain = tierup.is_baseline(loop.address) and not loop.staged.steps
+            if is_slower and may_gain and statement_count(loop.staged.procedure.body) <= policy.MOST_STATEMENTS:
                 tierup.optimise(loop.address)
                 is_slower = _is_left_to_python(loop, lists, is_little, call, serve)
             return is_slower

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arrays import is_writeable
+from ..base.arrays import WRITEABLE, is_writeable
 from ..base.dtypes import is_twin
 from ..base.frozen import frozen
 from ..errors import Untraceable
@@ -81,7 +81,7 @@ def leaf_key(leaf: Any) -> Any:
 
 
 # What of an array's flags code depends on that runs for any shape: C- and F-contiguous, aligned, writeable.
-_FLAGS = 0x001 | 0x002 | 0x100 | 0x400
+_FLAGS = 0x001 | 0x002 | 0x100 | WRITEABLE
 
 
 def layout_key(leaf: Any) -> Any:

@@ -61,15 +61,8 @@ def test_chains(name):
 )
 def test_operands_are_recorded_a_few_times(chain, monkeypatch):
     """Each was recorded anew for all in front of it, and in chains of chains twice as often for each level."""
-    count = []
-    plain = Expressions.expression
-
-    def counted(self, e):
-        count.append(e)
-        return plain(self, e)
-
-    monkeypatch.setattr(Expressions, "expression", counted)
-    found = []
+    count, found, plain = [], [], Expressions.expression
+    monkeypatch.setattr(Expressions, "expression", lambda self, e: count.append(e) or plain(self, e))
     for n in (8, 16):
         count.clear()
         function = loop(chain(n))

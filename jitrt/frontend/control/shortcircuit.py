@@ -56,23 +56,31 @@ def _from(
         first = evaluate(start)
     undecided = [first]  # if all that stands before is
     for k in range(start + 1, len(parts)):
-        has_effect = id(parts[k]) in r.branched  # which is not found out again, in chains of chains
-        with r.attempt() as take_back:
-            before = -1 if r.trusts else r.stores  # an index may be in range only then
-            with r.block() as block:
-                second = False if has_effect else _behind(r, undecided, partial(evaluate, k), is_and)
-            if has_effect or before != r.stores or any(map(_has_effect, block)):
-                take_back()
-                r.branched.add(id(parts[k]))
-                return _on_one_way(r, first, undecided, partial(_from, r, k, parts, evaluate, is_and), is_and)
+        # That an operand is no bare value is not found out again, in chains of chains.
+        second = None if id(parts[k]) in r.branched else _bare(r, undecided, partial(evaluate, k), is_and)
+        if second is None:
+            r.branched.add(id(parts[k]))
+            return _on_one_way(r, first, undecided, partial(_from, r, k, parts, evaluate, is_and), is_and)
+        if not isinstance(second, bool):
+            first = r.compute("logical_and" if is_and else "logical_or", [first, second], [BOOL] * 2, BOOL)
+            undecided.append(second)
+        elif second is not is_and:
+            return second
+    return first
+
+
+def _bare(r: Recorder, undecided: Sequence[str], part: Callable[[], bool | str], is_and: bool) -> bool | str | None:
+    """An operand that is evaluated in any case; None, and nothing is recorded, if that could stop or write."""
+    with r.attempt() as take_back:
+        before = -1 if r.trusts else r.stores  # an index may be in range only then
+        with r.block() as block:
+            value = _behind(r, undecided, part, is_and)
+        if before == r.stores and not any(map(_has_effect, block)):
             for statement in block:
                 r.emit(statement)
-            if not isinstance(second, bool):
-                first = r.compute("logical_and" if is_and else "logical_or", [first, second], [BOOL] * 2, BOOL)
-                undecided.append(second)
-            elif second is not is_and:
-                return second
-    return first
+            return value
+        take_back()
+    return None
 
 
 def _on_one_way(

@@ -475,8 +475,8 @@ class Flat:
             raise Untraceable("assigns an array to one element", user_line())
         if isinstance(value, (list, tuple)):
             value = self._array._new(list_for(value, self._array))
-        if np.ndim(value) and not np.size(value):
-            return
+        if not np.size(value):  # nothing is assigned, if that may be
+            index, value = slice(0, 0), 0
         if np.ndim(value):  # its elements are repeated, or cut off
             places = np.resize(np.arange(np.size(value)), np.arange(len(self))[index].shape)
             value = value.reshape(-1)[places]
