@@ -43,6 +43,16 @@ def place(x, m, v):
     return x
 
 
+def place_a_number(x, m, v):
+    np.place(x, m, 3)
+    np.place(x, x > 2, np.float64(np.nan) if x.dtype == "d" else True)
+
+
+def place_a_fraction(x, m, v):
+    np.place(x, ~(m > 0), 2.5)
+    return x
+
+
 def assign_by_mask(x, m, v):
     x[m] = v[: np.count_nonzero(m)]
 
@@ -76,7 +86,7 @@ CHOOSING = {
 }
 # Functions that change an array: of an array, indices or a mask, and values.
 BY_INDEX = [assign_by_index, add_by_index, add_at, largest_at, put, swap_rows]
-BY_MASK = [put_mask, place, assign_by_mask, add_by_mask]
+BY_MASK = [put_mask, place, place_a_number, place_a_fraction, assign_by_mask, add_by_mask]
 # Functions of a sorted array and values.
 SEARCHING = {
     "left": lambda a, v: np.searchsorted(a, v),

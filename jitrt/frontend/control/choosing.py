@@ -136,6 +136,11 @@ def _target(array: Any) -> Array:
     return array
 
 
+def _require_same_type(target: Array, values: Any) -> None:
+    if is_number(values) and dtypes_of(np.add, [target, values])[-1] != target.dtype:
+        raise NotStaged("a value of another type")
+
+
 @function(np.put, method="put")
 def _put(r: Recorder, array: Any, indices: Any, values: Any) -> None:
     target = _target(array)
@@ -152,17 +157,23 @@ def _putmask(r: Recorder, array: Any, mask: Any, values: Any) -> None:
         raise NotStaged("a mask of several axes")
     r.require_equal(target.shape[0], mask.shape[0])
     values = _repeated(r, values, target.dtype, target.shape[0])
-    if is_number(values) and dtypes_of(np.add, [target, values])[-1] != target.dtype:
-        raise NotStaged("a value of another type")
+    _require_same_type(target, values)
     chosen = a.elementwise(r, "where", [mask, values, target], [BOOL, target.dtype, target.dtype], target.dtype)
     a.assign(r, target, chosen)
 
 
 @function(np.place)
 def _place(r: Recorder, array: Any, mask: Any, values: Any) -> None:
+    if is_number(values) and isinstance(array, Array):
+        mask = _mask(r, mask)
+        if mask.ndim != array.ndim:
+            raise NotStaged("a mask of another shape")
+        _require_same_type(array, values)
+        subscripts.assign(r, array, mask, values)
+        return
     target, mask = _target(array), _mask(r, mask)
-    if mask.ndim != 1 or is_number(values):
-        raise NotStaged("a mask of several axes, or a number in place of values")
+    if mask.ndim != 1:
+        raise NotStaged("a mask of several axes")
     r.require_equal(target.shape[0], mask.shape[0])
     count = a.fold_all(r, "add", INT, mask.shape, lambda i: r.cast(mask.element(i), BOOL, INT))
     r.facts.bound(count, [0], [mask.shape[0]])
