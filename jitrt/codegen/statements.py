@@ -155,11 +155,12 @@ class Statements:
     def _literal(self, s: Literal) -> None:
         kind, value = value_type(s.dtype), s.value
         if isinstance(value, complex):
-            self.values[s.target] = ir.Constant(
+            number = ir.Constant(
                 kind, [ir.Constant(kind.elements[k], v) for k, v in enumerate((value.real, value.imag))]
             )
         else:
-            self.values[s.target] = ir.Constant(kind, float(value) if s.dtype.kind == "f" else int(value))
+            number = ir.Constant(kind, float(value) if s.dtype.kind == "f" else int(value))
+        self.values[s.target] = self._unknown(number) if value != value else number  # of x + nan LLVM makes nan
 
     def _compute(self, s: Compute) -> None:
         op = OPS[s.op]

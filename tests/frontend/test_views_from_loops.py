@@ -50,3 +50,20 @@ def test_strides(computed, view, end):
 
     for _ in range(2):
         assert outcome(compiled) == outcome(f)
+
+
+@pytest.mark.parametrize("layout", ["c", "every other"])
+@pytest.mark.parametrize(
+    "view", ["x[1:]", "x.T", "x.reshape(-1)", "x.ravel()", "x[::-1]", "x[None]", "x[0]", "x", "x[:, 1:]", "(x * 2)[1:]"]
+)
+def test_one_view_is_one_object(view, layout):
+    """What is returned twice is one array, and what is made twice is two."""
+    f = function_of(
+        f"def f(x, n):\n    for k in range(n):\n        x[k, k] *= 2\n    t = {view}\n    return t, t, [{view}]\n"
+    )
+    compiled = jitrt.jit(f)
+    for _ in range(3):
+        x = np.arange(48.0).reshape(6, 8)[:: 2 if layout == "every other" else 1]
+        first, second, (other,) = compiled(x, 3)
+        assert first is second and (other is first) == (view == "x")
+        np.testing.assert_array_equal(first, f(np.arange(48.0).reshape(6, 8)[:: 2 if layout != "c" else 1], 3)[0])

@@ -467,3 +467,19 @@ def test_arrays_that_numpy_has_broadcast(text, size):
 
     for _ in range(4):
         assert told(compiled) == told(function)
+
+
+@pytest.mark.parametrize("dtype", ["u8", "i8", "i4", "u1", "f4"])
+@pytest.mark.parametrize("number", ["np.nan", "float('nan')", "np.inf", "complex('nan').real", "-np.nan"])
+@pytest.mark.parametrize("index", ["k", "k, 1:"])
+def test_numbers_that_decide_a_sum(index, number, dtype):
+    """The sum is nan, whatever is added, and still none that an integer can be."""
+    f = function_of(
+        "def f(b):\n    for k in range(1, len(b)):\n"
+        f"        b[{index}] = b[{index.replace('k', 'k - 1')}] * 0.5 + {number}\n    return b\n"
+    )
+    compiled = jitrt.jit(f)
+    for _ in range(3):
+        (want, warned), (got, noted) = (outcome(g, (np.ones((9, 6), dtype),), {}) for g in (f, compiled))
+        assert noted == warned
+        np.testing.assert_array_equal(got, want)

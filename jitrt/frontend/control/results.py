@@ -287,6 +287,9 @@ def _part(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict
     whole, axes = value.cut
     if any(memory is whole.memory for memory in made.values()):
         raise NotStaged("results that share memory")
+    if any(known is value for known in made.values()):
+        raise NotStaged("a view that is several results")
+    made[f"view {len(made)}"] = value
 
     def variable(number: Poly | int) -> str:
         name = r.variable()
@@ -321,8 +324,8 @@ def check_lists_apart(returns: list[Any], stores: list[tuple[Stored, ...]]) -> N
 def keep_apart(made: dict[str, Any]) -> None:
     """Results that share memory are not copied apart."""
     seen: set[str] = set()
-    views = [v for v in made.values() if not isinstance(v, GrownList)]
-    if len(views) < len(made) and any(LISTED in view.origins for view in views):
+    views = [v for v in made.values() if not isinstance(v, (GrownList, Array))]
+    if any(isinstance(v, GrownList) for v in made.values()) and any(LISTED in view.origins for view in views):
         raise NotStaged("results that share memory")
     for view in views:
         if view.origins & seen:
