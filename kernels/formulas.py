@@ -35,7 +35,8 @@ ROW = ("op", "x", "y", "z")
     SPEND,  # a guard: unless register `x` is 0, the word at the address `y` loses register `z`, and stays natural
     DIFFERS,  # a guard: register `x` is not `y`
     POOLED,  # a guard: register `x` is 0, or the word at `y` is not; where it fails, the word at `z` becomes 1
-    CHUNK,  # iterations that a thread takes at a time of `x` ones in some `y` pieces; 0 if register `z` is 0
+    CHUNK,  # iterations that a thread takes at a time of `x` ones in some `y` pieces; 0 if register `z` is 0, and a
+    #         multiple of the unit if it is negative
     STORE,  # register `x` goes to the word at the address `y` + register `z`
     COPY,  # the word at the address `x` goes to the address `y` + register `z`
 ) = range(17)
@@ -176,8 +177,10 @@ class _Formulas:
 
         chunk = rounded(self._register(self.x), self.y)
         even = builder.mul(rounded(chunk, word(_CHUNK_UNIT)), word(_CHUNK_UNIT))
-        chunk = builder.select(builder.icmp_signed("<", chunk, word(_CHUNK_UNIT)), chunk, even)
-        return builder.select(builder.icmp_signed("==", self._register(self.z), word(0)), word(0), chunk)
+        wanted = self._register(self.z)
+        is_small = builder.icmp_signed("<", chunk, word(_CHUNK_UNIT))
+        chunk = builder.select(builder.and_(is_small, builder.icmp_signed(">", wanted, word(0))), chunk, even)
+        return builder.select(builder.icmp_signed("==", wanted, word(0)), word(0), chunk)
 
     def _put(self, value: ir.Value) -> None:
         address = self.builder.add(self.y, self._register(self.z))

@@ -146,7 +146,7 @@ def bind(table: Table, bases: Sequence[int], kernels: Sequence[int], limit: int)
     rows[:, 1] = words + 8 * word
     rows[:, 2] = np.where(by_word, words + 8 * value, value)
     rows[:, 3] = jump
-    rows[shared, 3] = [_chunk(int(span)) for span in value[shared]]
+    rows[shared, 3] = [_chunk(int(span), by_columns) for span, by_columns in zip(value[shared], jump[shared] < 0)]
     block[first:] = table.params
     position, region = table.relocations.T
     block[first + position] += np.array(bases, np.int64)[region]
@@ -155,8 +155,11 @@ def bind(table: Table, bases: Sequence[int], kernels: Sequence[int], limit: int)
     return block
 
 
-def _chunk(span: int) -> int:
-    """Iterations of a parallel loop that one thread takes at a time."""
+def _chunk(span: int, by_columns: bool) -> int:
+    """Iterations of a parallel loop that one thread takes at a time: of columns whole lines of the cache.
+
+    Threads that add to neighbours in one line again and again wait for each other.
+    """
     pieces = PIECES_PER_THREAD * threads.num_threads()
     chunk = -(-span // pieces)
-    return chunk if chunk < 64 else -(-chunk // 64) * 64
+    return chunk if chunk < 64 and not by_columns else -(-chunk // 64) * 64

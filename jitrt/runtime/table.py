@@ -126,6 +126,7 @@ class _Table:
             if isinstance(step, KernelStep):
                 number = self.numbers.setdefault(step.kernel.name, len(self.numbers))
                 shared = step.call.work // _PARALLEL_ADDITIONS + touched_bytes(step.call) // _PARALLEL_BYTES
+                shared = -shared if step.call.adds_to_rows else shared
                 rows.append(_Row(FIRST_KERNEL + number, len(self.params), step.call.span, shared))
                 self._add_parameters(step.call, find)
             elif isinstance(step, CheckStep):

@@ -31,7 +31,7 @@ from .axes import (
 )
 from .groups import Group, Sharing, stored_axes
 from .layout import Layout, Layouts, local_layout
-from .loopnest import Literal, Loop, LoopNest, Operand, Statement, parallel_axis
+from .loopnest import FoldInto, Literal, Loop, LoopNest, Operand, Statement, parallel_axis
 from .slidingnest import sliding_members
 from .statements import Member, MemberStatements, cost_of, element_count, hardest_of, threads_axis
 
@@ -77,6 +77,13 @@ class KernelCall:
     def reason(self) -> str:
         """Why it is a nest of its own: worked out when `explain` asks."""
         return self.because()
+
+    @property
+    def adds_to_rows(self) -> bool:
+        """Whether threads share the columns of rows that are added up: each adds to its part of one row in memory."""
+        statements = self.nest.statements()
+        shared = {found for s in statements if (found := parallel_axis(s)) is not None}
+        return shared == {self.nest.axes - 1} and any(isinstance(s, FoldInto) for s in statements)
 
 
 def build_kernel(
