@@ -16,7 +16,8 @@ def test_arrays_of_any_length(dtype, side):
     for n in range(71):
         e = np.sort((rng.random(n) * n / 2).astype(dtype))
         x = (rng.random(67) * (n / 2 + 2)).astype(dtype)
-        for values in (x, e):
+        near = np.sort(np.concatenate([x, x[:40], e[:20]]))  # blocks of neighbours, and a block that is not full
+        for values in (x, e, near, near[::-1].copy(), x[:1], x[:0], np.full(130, x[0])):
             np.testing.assert_array_equal(many(e, values), np.searchsorted(e, values, side=side))
         assert [int(k) for k in one(e, x)] == np.searchsorted(e, x[:3], side=side).tolist()
     assert many.explain(e, x).loop

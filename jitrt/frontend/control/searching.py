@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.integers import Poly
+from ...ir.loops import Fold
 from . import arrays as a
 from .arrays import ONE, ZERO
 from .recorder import Recorder
@@ -48,19 +49,27 @@ def searchsorted(r: Recorder, array: Any, v: Any, side: Any = "left") -> Any:
 
 
 class _Sorted:
-    """A sorted array that is searched in as many steps for every value, without branches.
+    """Elements of a sorted array, which are searched in as many steps for every value, without branches.
 
     The steps are powers of two, and a place moves by a truth value shifted to the left: what is chosen between two
     places LLVM makes a branch of, which is taken or not at random. A first step leaves as many elements as the largest
     power has. Nan stands behind all others. Where there is any the procedure stops.
+
+    Parameters
+    ----------
+    r : Recorder
+    array : Array
+    side : {"left", "right"}
+    start, extent : Poly
+        The elements: by default all of them.
     """
 
-    def __init__(self, r: Recorder, array: Array, side: str):
-        self.r, self.array, self.is_left = r, array, side == "left"
-        self.extent = array.shape[0]
+    def __init__(self, r: Recorder, array: Array, side: str, start: Poly = ZERO, extent: Poly | None = None):
+        self.r, self.array, self.side = r, array, side
+        self.start, self.extent = start, array.shape[0] if extent is None else extent
         is_some = r.machine(">", self.extent, ZERO)
         self.is_some = Poly.name(r.cast(is_some, BOOL, INT))
-        if array.dtype.kind == "f":
+        if array.dtype.kind == "f" and extent is None:
             with r.when(is_some):
                 r.suppose(is_some, True)
                 self.check(array.element((self.extent - 1,)))
@@ -81,13 +90,13 @@ class _Sorted:
 
     def shifted(self, value: str, by: Poly) -> Poly:
         """A number between 0 and 1 times a power of two that is no larger than the extent."""
-        return Poly.name(self.r.machine("shl", Poly.name(value), by, [0], [self.extent + 1]))
+        return Poly.name(self.r.machine("shl", Poly.name(value), by, [0], [self.array.shape[0] + 1]))
 
     def is_below(self, place: Poly, value: str) -> str:
         """Whether the element in front of a place is below the value, as a number."""
         r, dtype = self.r, self.array.dtype
         element = self.array.element((place - 1,))
-        below = r.compute("less" if self.is_left else "less_equal", [element, value], [dtype] * 2, BOOL)
+        below = r.compute("less" if self.side == "left" else "less_equal", [element, value], [dtype] * 2, BOOL)
         return r.cast(below, BOOL, INT)
 
     def search(self, step: Callable[[Callable[[str, str], str]], None]) -> None:
@@ -95,7 +104,8 @@ class _Sorted:
         r = self.r
 
         def first(place: str, value: str) -> str:
-            return r.integer(Poly.name(self.is_below(self.power, value)) * (self.extent - self.power))
+            below = Poly.name(self.is_below(self.start + self.power, value))
+            return r.integer(Poly.name(place) + below * (self.extent - self.power))
 
         def moved(place: str, value: str, by: Poly) -> str:
             further = Poly.name(place) + self.shifted(r.integer(ONE), by)
@@ -111,26 +121,48 @@ class _Sorted:
     def place(self, value: str) -> str:
         """Where a value would be inserted."""
         r, at = self.r, self.r.variable()
-        r.put(at, r.integer(ZERO), INT)
+        r.put(at, r.integer(self.start), INT)
         self.search(lambda next_: r.put(at, next_(r.get(at, INT), value), INT))
         found = r.get(at, INT)
-        r.facts.bound(found, [0], [self.extent])
+        r.facts.bound(found, [0], [self.array.shape[0]])
         return found
 
     def places(self, values: Array, found: Array) -> None:
-        """Where many values would be inserted: one step of a block of them after the other."""
-        r, count = self.r, values.shape[0]
-        zero = r.integer(ZERO)
+        """Where many values would be inserted: one step of a block of them after the other.
+
+        Neighbours are often near each other, such as those of a grid. So what a block searches lies between the places
+        of its smallest and of its largest value.
+        """
+        r, count, dtype = self.r, values.shape[0], self.array.dtype
+        two = Poly.number(2)
+        ends, limits = a.fresh(r, dtype, (two,)), a.fresh(r, INT, (two,))
         blocks = Poly.name(r.machine("udiv", count + (_BLOCK - 1), Poly.number(_BLOCK), [0], [count]))
         with r.loop(ZERO, blocks) as block:
             first = block * _BLOCK
             last = r.minimum(first + _BLOCK, count)
+            folds = [Fold(r.name(), op, dtype) for op in ("minimum", "maximum")]
+            with r.loop(first, last, 1, folds) as k:
+                value = a.element_of(r, values, dtype, (k,))
+                for fold in folds:
+                    r.update(fold.name, value)
+            for place, fold in zip((ZERO, ONE), folds):
+                a.store(r, ends, (place,), fold.name)
+            self._block(ends, limits, ZERO, two)
+            names = [limits.element((k,)) for k in (ZERO, ONE)]
+            for name in names:
+                r.facts.bound(name, [0], [self.array.shape[0]])
+            low, high = map(Poly.name, names)
+            _Sorted(r, self.array, self.side, low, high - low)._block(values, found, first, last)
+
+    def _block(self, values: Array, found: Array, first: Poly, last: Poly) -> None:
+        r = self.r
+        start = r.integer(self.start)
+        with r.loop(first, last) as k:
+            a.store(r, found, (k,), start)
+
+        def step(next_: Callable[[str, str], str]) -> None:
             with r.loop(first, last) as k:
-                a.store(r, found, (k,), zero)
+                value = a.element_of(r, values, self.array.dtype, (k,))
+                a.store(r, found, (k,), next_(found.element((k,)), value))
 
-            def step(next_: Callable[[str, str], str]) -> None:
-                with r.loop(first, last) as k:
-                    value = a.element_of(r, values, self.array.dtype, (k,))
-                    a.store(r, found, (k,), next_(found.element((k,)), value))
-
-            self.search(step)
+        self.search(step)
