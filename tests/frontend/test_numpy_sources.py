@@ -217,3 +217,18 @@ def test_what_is_broadcast_warns_when_it_is_written(given):
                     array[...] = 1
                 found.append([w.category for w in caught])
         assert got == want
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]], [np.ones(3)], (np.ones(3), np.zeros(3))])
+@pytest.mark.parametrize("copy", [False, None, 0, True])
+def test_lists_that_are_not_to_be_copied(values, copy):
+    def f(x, values):
+        return x * 2, np.nan_to_num(values, copy)
+
+    fast = jitrt.jit(f)
+    for _ in range(5):
+        if copy is None or copy:
+            np.testing.assert_array_equal(fast(np.ones(4), values)[1], f(np.ones(4), values)[1])
+            continue
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            fast(np.ones(4), values)

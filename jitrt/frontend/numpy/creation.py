@@ -255,6 +255,8 @@ def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
 def _array_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """A function of an array, which may be a list of arrays: NumPy finds no tracer in there."""
     if args and type(args[0]) in (list, tuple) and _is_traced(args[0]) and _takes_array(function):
+        if not _may_copy(function, args, kwargs):
+            raise Untraceable(f"np.{function.__name__} of a list that is not to be copied", user_line())
         args = array_of(state, args[0]), *args[1:]
     if _is_traced(args) or _is_traced(list(kwargs.values())):
         return function(*args, **kwargs)
@@ -281,6 +283,13 @@ def _takes_array(function: Callable[..., Any]) -> bool:
         return next(iter(parameters), "") not in _SEVERAL_ARRAYS and function.__name__ not in MUTATING
     except ValueError:
         return False
+
+
+def _may_copy(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool:
+    try:
+        return bool(inspect.signature(function).bind(*args, **kwargs).arguments.get("copy", True))
+    except (TypeError, ValueError):  # which the call itself raises
+        return True
 
 
 def _timed(value: Any) -> Any:
