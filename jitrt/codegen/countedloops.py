@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from llvmlite import ir
 
+from ..ir.integers import Poly
 from ..ir.loops import (
     Checked,
     Compute,
@@ -20,6 +21,7 @@ from ..ir.loops import (
     Fold,
     For,
     Forever,
+    Get,
     If,
     Leave,
     Load,
@@ -102,7 +104,7 @@ def counted(where: Statements, s: For, start: ir.Value, stop: ir.Value, folds: S
     places = [_place_of(builder, fold) for fold in folds]
     group = AccessGroup.of(where.module) if s.index in where.plan.independent else None
     before, joined = where.joined, Joined()
-    where.joined = joined if _is_whole(s.body) else None
+    where.joined = joined if _is_whole(s.body) and not is_serial(s) else None
 
     def turn(index: ir.Value) -> None:
         where.values[s.index] = index
@@ -239,6 +241,21 @@ def _is_whole(body: Sequence[Statement]) -> bool:
     inside = list(statements_within(body))
     labels = {s.label for s in inside if isinstance(s, Scope)}
     return not any(isinstance(s, (For, Forever)) or (isinstance(s, Leave) and s.label not in labels) for s in inside)
+
+
+def is_serial(s: For) -> bool:
+    """Whether no vectors are made of a loop: a turn needs a float of the one before, or what that has stored."""
+    inside = list(statements_within(s.body))
+    put = {t.variable for t in inside if isinstance(t, Put) and isinstance(t.type, np.dtype) and t.type.kind == "f"}
+    first: dict[str, type] = {}
+    for t in inside:
+        if isinstance(t, (Get, Put)):
+            first.setdefault(t.variable, type(t))
+    if any(first[variable] is Get for variable in put):
+        return True
+    read = {(t.base, t.offset) for t in inside if isinstance(t, Load)}
+    before = Poly.name(s.index) - s.step
+    return any((t.base, t.offset.replaced(s.index, before)) in read for t in inside if isinstance(t, Store))
 
 
 def _is_scattered(body: Sequence[Statement]) -> bool:

@@ -97,7 +97,7 @@ class Kernel:
             case Literal(target, dtype, index, value):
                 self.values[target] = self.memory.literals[index] if value is None else literal_value(dtype, value)
             case Compute(target, op, args, dtypes, dtype):
-                is_blended = self.raising.is_blended(op, args, dtype)
+                is_blended = self.raising.computes_both(op, args, dtype)
                 emit = self.raising.blend if is_blended else emitter(op, dtypes, dtype)
                 self.raising.note(target, op, args, dtypes)
                 assert emit is not None, op

@@ -2,7 +2,9 @@
 
 NumPy computes both operands of ``where`` everywhere, and warns of a quotient that is not chosen. LLVM takes exceptions
 for nothing: it computes the operand of a ``select`` under its mask, or behind a jump. So the bits of such operands are
-blended by a mask of which LLVM does not know that all its bits are equal.
+blended by a mask of which LLVM does not know that all its bits are equal. Where no loop of vectors can become of it,
+operands pass through an assembly statement instead, see `conditions`: it costs nothing, and a mask a trip to the other
+registers.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ class Raising:
         if op.raises(dtypes) or not self._values.isdisjoint(args):
             self._values.add(target)
 
-    def is_blended(self, op: Op, args: Sequence[Hashable], dtype: np.dtype) -> bool:
+    def computes_both(self, op: Op, args: Sequence[Hashable], dtype: np.dtype) -> bool:
         """Whether ``op(*args)`` is a selection that has to compute both operands."""
         return op is WHERE and dtype.kind in "fc" and not self._values.isdisjoint(args[1:])
 

@@ -164,7 +164,8 @@ class Statements:
 
     def _compute(self, s: Compute) -> None:
         op = OPS[s.op]
-        is_blended = self.raising.is_blended(op, s.args, s.dtype)
+        computes_both = self.raising.computes_both(op, s.args, s.dtype)
+        is_blended = computes_both and self.joined is not None
         emit = self.raising.blend if is_blended else emitter(op, s.dtypes, s.dtype)
         self.raising.note(s.target, op, s.args, s.dtypes)
         if emit is None:
@@ -172,6 +173,8 @@ class Statements:
         args = [self.values[v] for v in s.args]
         if (self.is_conditional and s.is_guarded) or all(isinstance(a, ir.Constant) for a in args):
             args = held(self.builder, args)  # LLVM computes with numbers itself, and raises nothing
+        elif computes_both and not is_blended:
+            args[1:] = held(self.builder, args[1:])
         elif OPS[s.op].integer_flags and isinstance(args[0], ir.Constant) and s.dtype.kind == "f":
             args[0] = self._unknown(args[0])  # LLVM divides it by an integer that is 0 in the branch for zeros
         self.values[s.target] = emit(self.builder, args)

@@ -8,8 +8,10 @@ from numba.core.compiler_lock import global_compiler_lock
 
 import jitrt
 from jitrt.codegen.context import code_generator
+from jitrt.codegen.countedloops import is_serial
 from jitrt.codegen.procedures import emit_procedure
 from jitrt.frontend.control.stage import stage
+from jitrt.ir.loops import For, statements_within
 
 features = code_generator()._tm_features
 widest = "zmm" if "+avx512f" in features else "ymm" if "+avx2" in features else None
@@ -155,3 +157,57 @@ def halved_inverses(x, y):
 def test_conditions_around_a_loop():
     """What conditions hold in their place is no loop as a whole."""
     assert re.search(r"vdivpd\s.*%[yz]mm", assembly_of(halved_inverses, np.ones(100), np.ones(100)))
+
+
+def best_ends(x, h):
+    for j in range(1, len(x)):
+        h[j] = max(0.0, h[j - 1] - 1.0, x[j] * 2.0)
+
+
+def downwards(x, h):
+    for j in range(len(x) - 2, -1, -1):
+        h[j] = x[j] + h[j + 1] * 0.5
+
+
+def running(x, h):
+    s = 0.0
+    for j in range(len(x)):
+        s = s * 0.5 + x[j]
+        h[j] = s
+
+
+def elements(x, h):
+    for j in range(1, len(x)):
+        h[j] = max(0.0, x[j - 1] - 1.0, h[j] * 2.0)
+
+
+def counted(x, h):
+    k = 0
+    for j in range(len(x)):
+        if x[j] * 2.0 > h[j]:
+            k += 1
+    return k
+
+
+def far_apart(x, h):
+    for j in range(8, len(x)):
+        h[j] = max(x[j], h[j - 8] * 0.5)
+
+
+def ahead(x, h):
+    for j in range(len(x) - 1):
+        h[j] = max(x[j], h[j + 1] * 0.5)
+
+
+@pytest.mark.parametrize("function", [best_ends, downwards, running], ids=lambda f: f.__name__)
+def test_loops_that_wait_for_the_turn_before(function):
+    assert [is_serial(s) for s in loops_of(function)] == [True]
+
+
+@pytest.mark.parametrize("function", [elements, counted, far_apart, ahead], ids=lambda f: f.__name__)
+def test_loops_that_may_become_loops_of_vectors(function):
+    assert [is_serial(s) for s in loops_of(function)] == [False]
+
+
+def loops_of(function):
+    return [s for s in statements_within(stage(function, [x, x + 1]).procedure.body) if isinstance(s, For)]

@@ -45,6 +45,8 @@ FORMS = {
     "in front of break": "        t = {value}\n        if y[i] > 0.5 and i > 2: break\n        s = t",
     "in a truth value": "        s += 1.5 if {value} > 2 or y[i] > -1 else 1.5",
     "in an inner loop": "        for j in range(3):\n            s = {value}\n        y[i] = j",
+    "chosen beside what the iteration before stored": "        if i: z[i] = np.where(y[i] > 5, {value}, z[i - 1])",
+    "the smaller of it and what the iteration before stored": "        if i: z[i] = min(z[i - 1] - 1, {value})",
     "in a loop of unknown length": "        j = 0\n        while j < i:\n            j, s = j + 1, {value} + j",
     "of which one is appended": "        found.append({value})\n        if i > 2: found.pop()",
     "in a called function": "        s += first(1.5, {value})",
