@@ -257,3 +257,16 @@ def test_byte_orders_of_what_is_drawn_from(draw, dtype):
     for _ in range(3):
         want, got = (h(np.arange(6).astype(dtype), np.random.default_rng(3)) for h in (f, compiled))
         assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint8, np.int32, lambda n: np.array([n])[0]])
+@pytest.mark.parametrize("maker", ["default_rng", "RandomState"])
+def test_seeds_that_are_arguments(maker, kind):
+    """A generator is made of the seed of the call, whatever kind of integer that is."""
+
+    def f(x, seed):
+        return x + getattr(np.random, maker)(seed).normal(size=3)
+
+    fast = jitrt.jit(f)
+    for seed in (2, 2, 2, 5, 5, 2):
+        np.testing.assert_array_equal(fast(np.arange(3.0), kind(seed)), f(np.arange(3.0), kind(seed)))

@@ -1,4 +1,4 @@
-"""Slices ``k:k + 1`` in loops: a row or a column of one, which is broadcast as such, and at the end of an array nothing."""
+"""Slices ``k:k + 1`` in loops: a row or a column, which is broadcast as such, and at the end of an array nothing."""
 
 import numpy as np
 import pytest

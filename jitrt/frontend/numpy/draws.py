@@ -19,6 +19,7 @@ from ...base.frozen import frozen
 from ...errors import LoopsWanted, Untraceable
 from ..context import current, wants_loops
 from ..python.userline import user_line
+from .operands import plain_shape
 
 if TYPE_CHECKING:
     from ..state import Trace
@@ -182,5 +183,6 @@ def made(state: Trace, maker: Callable[..., Any], args: tuple, kwargs: dict[str,
         return args[0]
     if not all(isinstance(v, (int, type(None), np.integer)) for v in (*args, *kwargs.values())):
         raise Untraceable(f"{maker.__name__} of something else than a number", user_line())
+    args, kwargs = plain_shape(args), plain_shape(kwargs)
     state.generators += 1
     return TracedGenerator(Source("made", state.generators, lambda: maker(*args, **kwargs)), maker(*args, **kwargs))
