@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from functools import cache, partial
 
 from ..base.frozen import record
 from ..ir.extents import ceiling, estimate, is_extent
@@ -74,7 +75,7 @@ class _Policy:
     def __init__(self, groups: list[Group], graph: Graph, layouts: Layouts, inlined: Callable[[Node], bool]):
         self.groups = groups
         self.outputs = frozenset(graph.outputs)
-        self.layouts = layouts
+        self._offsets = cache(partial(window_offsets, layouts=layouts))
         self.candidates: dict[Group, _Candidate] = {}
         self.writer: dict[Node, _Candidate] = {}
         self.readers: dict[Node, list[Group]] = {}
@@ -157,7 +158,7 @@ class _Policy:
                 if producer not in members:
                     continue
                 assert producer is not None
-                offsets = window_offsets(leaf, self.layouts)
+                offsets = self._offsets(leaf)
                 if offsets is None or len(offsets) != len(extents):
                     return None
                 reach = [(a + o, b + o) for (a, b), o in zip(needed, offsets)]
