@@ -69,6 +69,10 @@ CALLS = {
         (SORTED, SORTED),
     ],
     "np.histogram2d(x, y)": [(X, SORTED), (X[::2], X[1::2])],
+    "np.histogram2d(x, y, 6, [[0.1, 1.5], (0, 2)])": [(X, SORTED), (X[::2], X[1::2]), (X[:0], X[:0])],
+    "np.histogram2d(x, y, bins=(3, 8), range=((-1, 1), (0, 2)))": [(X, SORTED), (X * 9, X)],
+    "np.histogram2d(x, y, [5, np.sort(y)])": [(X, SORTED), (SORTED, X)],
+    "np.histogram2d(x, y, [np.sort(x), np.sort(y)], weights=x * y)": [(X, SORTED), (SORTED, X[::-1])],
     "np.histogram2d(x, y, 4)[0]": [(X, SORTED), (np.tile(X, 200), np.tile(SORTED, 200))],
     "np.isin(x, y)": [(K, K[:5]), (K.reshape(5, 8), np.array([3, 90, -7]))],
     "np.unique(x)": [
@@ -119,6 +123,7 @@ LEFT_TO_NUMPY = {
     "np.histogram(x)": [X * 0, EMPTY],
     "np.histogram(x, y)": [(X, X), (X, np.array([0.5])), (np.tile(X, 400), SORTED)],
     "np.histogram(x, 3, weights=y)": [(X, X[1:])],
+    "np.histogram2d(x, y, [y, 4])": [(X, -SORTED)],
     "np.histogram2d(x, y)": [(X, X[1:]), (X * 0, X), (WITH_NAN, X)],
     "np.isin(x, y)": [(K, EMPTY.astype(int)), (K, np.array([1 << 40, 0]))],
     "np.unique(x)": [K[:0]],

@@ -93,22 +93,45 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, w
     return counts / np.diff(edges) / counts.sum() if density else counts, edges
 
 
-def _histogram2d(x: Any, y: Any, bins: Any = 10, density: Any = None) -> Any:
+def _given_edges(values: Any, bins: Any, limits: Any) -> Any:
+    """The edges along one axis: those that are given, or of so many bins."""
+    if np.ndim(bins) == 0:
+        return _edges(values, bins, limits)
+    assert bins.ndim == 1
+    assert bins.dtype == np.float64
+    for k in range(1, len(bins)):
+        assert bins[k - 1] <= bins[k]
+    return bins
+
+
+def _places(values: Any, edges: Any) -> Any:
+    """The bins of values, from 1 on, of which the last one has its outer edge; 0 in front of all, and one behind."""
+    assert values.ndim == 1
+    assert values.dtype == np.float64
+    places = np.searchsorted(edges, values, side="right")
+    last = edges[len(edges) - 1]
+    for k in range(len(values)):
+        if values[k] == last:
+            places[k] -= 1
+    return places
+
+
+def _histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """The counts are a view, as NumPy's are: it leaves out the bins behind the outer edges."""
-    assert np.ndim(bins) == 0
     assert not density
-    assert x.ndim == 1
-    assert y.ndim == 1
-    assert x.dtype == np.float64
-    assert y.dtype == np.float64
     assert len(x) == len(y)
-    rows = _edges(x, bins, None)
-    columns = _edges(y, bins, None)
-    places = np.minimum(np.searchsorted(rows, x, side="right"), bins)
-    others = np.minimum(np.searchsorted(columns, y, side="right"), bins)
-    made = np.zeros((bins + 2, bins + 2))
-    for k in range(len(x)):
-        made[places[k], others[k]] += 1.0
+    if weights is not None:
+        assert weights.ndim == 1
+        assert weights.dtype == np.float64
+        assert len(weights) == len(x)
+    first, second = bins if isinstance(bins, (tuple, list)) else (bins, bins)
+    limits, others = (None, None) if range is None else range
+    rows = _given_edges(x, first, limits)
+    columns = _given_edges(y, second, others)
+    below = _places(y, columns)
+    made = np.zeros((len(rows) + 1, len(columns) + 1))
+    for k, row in enumerate(_places(x, rows)):
+        made[row, below[k]] += 1.0 if weights is None else weights[k]
     return made[1:-1, 1:-1], rows, columns
 
 
