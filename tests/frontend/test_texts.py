@@ -1,5 +1,6 @@
 """Strings that are arguments of functions with loops: one procedure for all texts, with characters of run time."""
 
+import re
 from collections import defaultdict
 
 import numpy as np
@@ -246,3 +247,53 @@ def test_characters_beyond_ascii():
         return chr(total)
 
     agrees(codes, ("!A",), ("~~",), ("~",), ("é",), ("ab" * 50,))
+
+
+class Filter:
+    def __init__(self, x, frame):
+        self.x, self.frame, self.gain = x, frame, 2.0
+
+    def run(self):
+        for name in ("x", "gain"):
+            if isinstance(self.__getattribute__(name), bool):
+                raise TypeError(name)
+        total = 0.0
+        for k in range(len(self.x)):
+            total += self.x[k] * self.__getattribute__("gain")
+            if self.frame.strip().upper() in ("NED", "ENU"):
+                total += 1
+        return total
+
+
+def in_mode(x, mode="Valid"):
+    total = 0.0
+    for k in range(len(x)):
+        if mode.lower() == "valid":
+            total += x[k]
+        elif mode.upper().startswith("SA"):
+            total -= x[k] * mode.count("a")
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "calls"),
+    [
+        (in_mode, [(), ("valid",), ("Same",), ("other",), (3,), ("valid",)]),
+        (Filter.run, [("ned",), (" Enu ",), ("none",), (None,)]),
+    ],
+    ids=["argument", "attribute"],
+)
+def test_methods_of_strings(function, calls):
+    """Of strings that are known methods are called while staging."""
+    fast = jitrt.jit(function)
+    x = np.arange(50.0)
+    for args in calls * 2:
+        given = (Filter(x, *args),) if function is Filter.run else (x, *args)
+        try:
+            want = function(*given)
+        except (AttributeError, TypeError) as error:
+            with pytest.raises(type(error), match=re.escape(str(error))):
+                fast(*given)
+        else:
+            assert fast(*given) == want
+    assert fast.explain(*((Filter(x, "ned"),) if function is Filter.run else (x, "valid"))).loop

@@ -32,6 +32,7 @@ from . import (
     objects,
     scalars,
     specialmethods,
+    strings,
     vectorized,
 )
 from . import arrays as a
@@ -121,6 +122,15 @@ class Calls(ListCalls):
                 return self._draw(owner, e.func.attr, args, kwargs, e)
             if isinstance(owner, np.ufunc):
                 return self._ufunc_method(owner, e.func.attr, args, kwargs, e)
+            if type(owner) is str and e.func.attr in strings.METHODS and all(map(is_static, args)) and not kwargs:
+                return getattr(owner, e.func.attr)(*args)
+            if (
+                e.func.attr == "__getattribute__"
+                and objects.is_object(owner)
+                and [*map(type, args)] == [str]
+                and not kwargs
+            ):
+                return self.attribute(owner, args[0], e.func)
             if isinstance(owner, (list, RunTimeList)):
                 return self.list_method(owner, e.func.attr, args, kwargs, e)
             return self.call(self.attribute(owner, e.func.attr, e.func), args, kwargs, e)

@@ -82,6 +82,13 @@ def character(r: Recorder, value: Any) -> Chosen:
     return Chosen(ASCII, r.integer(at))
 
 
+METHODS = frozenset(
+    """capitalize casefold count endswith find isalnum isalpha isdigit isidentifier islower isspace isupper lower lstrip
+    removeprefix removesuffix replace rstrip startswith strip title upper zfill""".split()
+)
+"""Those that give a string or a number, and depend on nothing but their arguments."""
+
+
 def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
     """A comparison, by the name of its ufunc, of which a side is such a string."""
     if _is_character(x) and _is_character(y):
