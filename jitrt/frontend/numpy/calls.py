@@ -23,7 +23,7 @@ from ...values.trees import is_flat
 from ..hidden import check_no_symbol
 from ..python.bytecode import assigns_nonlocals, names_in
 from ..python.userline import user_line
-from .standin import StandIn, without_stand_in
+from .standin import StandIn, users_own
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _with_placeholders(leaf: Any, operands: list[Node], trace: Trace, inside: tu
     if isinstance(leaf, Tracer):
         operands.append(trace.laid_out(leaf))
         return _Placeholder(len(operands) - 1)
-    leaf = without_stand_in(leaf)
+    leaf = users_own(leaf)
     if isinstance(leaf, types.FunctionType) and leaf not in inside:
 
         def replaced(part: Any) -> Any:

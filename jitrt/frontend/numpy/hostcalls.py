@@ -37,7 +37,6 @@ from .draws import MOST_DRAWS
 from .functions import form_in
 from .operators import is_tracer
 from .silence import watched
-from .standin import users_own
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -85,7 +84,6 @@ class HostCalls:
         trace = self._trace
         if trace.has_forms:
             check(form_in((args, kwargs)), name)
-        args, kwargs = tuple(map(users_own, args)), {k: users_own(v) for k, v in kwargs.items()}
         if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
             raise Untraceable(f"{name} writes into an array", user_line())
         node = call_node(trace, function, name, args, kwargs)

@@ -132,8 +132,30 @@ def _trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: An
     return np.asanyarray(a).diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
 
+def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """What a function gets is chosen by a mask, and how much that is only asked for: whether there is anything."""
+    x = np.asanyarray(x)
+    is_one = not isinstance(condlist, (list, tuple))
+    masks = [np.asarray(c, dtype=bool) for c in ([condlist] if is_one else condlist)]
+    if not masks or not x.ndim or (is_one and (x.ndim > 1 or not x.size)) or any(m.shape != x.shape for m in masks):
+        raise NotCovered("conditions of other shapes")
+    if len(masks) == len(funclist) - 1:
+        masks.append(~np.any(masks, axis=0))
+    if len(masks) != len(funclist):
+        raise NotCovered("as many functions as conditions are wanted")
+    y = np.zeros_like(x)
+    for mask, function in zip(masks, funclist):
+        if not callable(function):
+            y[mask] = function
+        elif np.any(mask):
+            y[mask] = function(x[mask], *args, **kw)
+    return y
+
+
 # Of those that NumPy has in C, or by way of what has no meaning in a trace. They leave some calls to NumPy.
-_OWN: dict[Any, Callable[..., Any]] = {np.broadcast_arrays: _broadcast_arrays, np.trace: _trace_of, **SMALL}
+_OWN: dict[Any, Callable[..., Any]] = {
+    np.broadcast_arrays: _broadcast_arrays, np.piecewise: _piecewise, np.trace: _trace_of, **SMALL,
+}  # fmt: skip
 _OF_OWN = {source.__module__ for source in _OWN.values()}
 
 
