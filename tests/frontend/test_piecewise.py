@@ -95,7 +95,8 @@ def test_gives_what_numpy_gives(name, around):
                 assert got == want
             else:
                 assert got.dtype == want.dtype
-                np.testing.assert_allclose(got, want, rtol=1e-5 if x.dtype == np.float32 else 1e-11)
+                error = 1e-6 if x.dtype == np.float32 else 1e-12
+                np.testing.assert_allclose(got, want, rtol=error, atol=error)
 
 
 def test_is_one_kernel():
