@@ -25,7 +25,7 @@ from ..values.frozen import is_frozen
 from ..values.keys import GENERATORS, is_dynamic
 from ..values.kinds import Tree, rebuild
 from ..values.memory import steps_into_itself
-from ..values.trees import data_in, fields_in
+from ..values.trees import data_in, fields_in, methods_in
 from .context import tracing
 from .forms import Form, check, encoding_of, form_of, of_own_class
 from .graphbreaks import check_wait
@@ -34,6 +34,7 @@ from .numpy.draws import of_argument
 from .numpy.scopes import Scope
 from .numpy.silence import errors_end_trace, let_warnings_end_traces
 from .numpy.tracer import Tracer
+from .python.boundmethods import bound_again
 from .python.captures import Capture, Captures
 from .python.clones import Clones
 from .python.elsewhere import Logger
@@ -213,6 +214,9 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
     for value in containers.objects():
         if (stand_in := clones.class_of(type(value))) is not type(value):
             object.__setattr__(value, "__class__", stand_in)  # also where it is frozen
+    if methods_in(request.structure):
+        given = bound_again(given, clones.given())
+        containers = Containers(given, clones.given())
     conditions = Conditions(state)
     state.loops.decide = conditions.decide
     let_warnings_end_traces()

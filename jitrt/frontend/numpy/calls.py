@@ -7,6 +7,7 @@ traced.
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -93,6 +94,12 @@ def _with_placeholders(leaf: Any, operands: list[Node], trace: Trace, inside: tu
         operands.append(trace.laid_out(leaf))
         return _Placeholder(len(operands) - 1)
     leaf = users_own(leaf)
+    called = leaf.func if isinstance(leaf, functools.partial) else leaf
+    if reason := getattr(called, "__jitrt_refuses__", ""):
+        raise Untraceable(reason, user_line())
+    if isinstance(called, types.MethodType) or isinstance(vars(type(called)).get("__call__"), types.FunctionType):
+        name = getattr(called, "__name__", "an object")
+        raise Untraceable(f"NumPy calls {name}, which may change what it is bound to", user_line())
     if isinstance(leaf, types.FunctionType) and leaf not in inside:
 
         def replaced(part: Any) -> Any:

@@ -107,4 +107,5 @@ def refusing(reason: str) -> Callable[..., Any]:
             raise RuntimeError(reason)
         raise Untraceable(reason, user_line())
 
+    refuse.__jitrt_refuses__ = reason  # type: ignore[attr-defined]
     return refuse
