@@ -50,6 +50,7 @@ FUNCTIONS = {
     "reduced": lambda x: ((x * 2).sum(0), x.sum(-1), x.mean(axis=0), x.max(axis=0, keepdims=True)),
     "copies": lambda x: (x.copy(), np.copy(x), x.astype(np.float32)),
     "selected": lambda x: (np.where(x > 0, x, 1), np.clip(x, -1, 1)),
+    "selected from lists": lambda x: (np.select([x > 0], [x]), np.select([x > 1, x < 0], [x * 2, -x], x)),
     "broadcast": lambda x: (x + np.arange(x.shape[-1]), x * x.mean(0), x[..., None] * np.ones(3)),
     "views": lambda x: (x[::-1] * 2, (x * 2).T, x[:, ::2] * 2, np.swapaxes(x, 0, -1) * 1.5),
     "reshaped": lambda x: ((x * 2).ravel(), (x * 2).reshape(-1)),

@@ -100,8 +100,9 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         return trace.like(made._node, args[0], "K")
     if func in _OF_COPIES and made.ndim > 1 and is_tracer(args[0]) and made.ndim == args[0].ndim:
         return trace.like(made._node, args[0], "K") if args[0].dtype.kind in "fc" else made
-    if func is np.dot and made.ndim > 1 and made._node.op.kind is Kind.ELEMENTWISE and made.dtype.char in "fdFD":
-        return made._new(trace.in_order(made._node, None))  # a product with a number, which NumPy has BLAS compute
+    by_blas = func is np.dot and made.dtype.char in "fdFD"  # also a product with a number
+    if (by_blas or func is np.select) and made.ndim > 1 and made._node.op.kind is Kind.ELEMENTWISE:
+        return made._new(trace.in_order(made._node, None))
     if func in _LIKE_FUNCTIONS and is_tracer(args[0]):
         order = letter(kwargs.get("order"), _LIKE_FUNCTIONS[func])
         if made.ndim != args[0].ndim and order in ("A", "K"):
