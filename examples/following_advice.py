@@ -50,20 +50,23 @@ def district_means_after(district, income):
     return total / count
 
 
-# Astronomy: a map of where stars are, of positions that are computed.
-def star_map(right_ascension, declination):
-    x = np.cos(declination) * np.sin(right_ascension)
-    y = np.sin(declination)
-    counts, _, _ = np.histogram2d(x, y, bins=64, range=[[-1, 1], [-1, 1]])
+# Astronomy: a map of where stars are in space, of positions that are computed.
+def star_map(right_ascension, declination, distance):
+    x = distance * np.cos(declination) * np.cos(right_ascension)
+    y = distance * np.cos(declination) * np.sin(right_ascension)
+    z = distance * np.sin(declination)
+    counts, _ = np.histogramdd(np.column_stack([x, y, z]), bins=16, range=[[-1, 1]] * 3)
     return counts
 
 
-def star_map_after(right_ascension, declination):
-    x = np.cos(declination) * np.sin(right_ascension)
-    y = np.sin(declination)
-    column = np.minimum(((x + 1) * 32).astype(np.int64), 63)
-    row = np.minimum(((y + 1) * 32).astype(np.int64), 63)
-    return np.bincount(column * 64 + row, minlength=64 * 64).reshape(64, 64)
+def star_map_after(right_ascension, declination, distance):
+    x = distance * np.cos(declination) * np.cos(right_ascension)
+    y = distance * np.cos(declination) * np.sin(right_ascension)
+    z = distance * np.sin(declination)
+    layer = np.minimum(((x + 1) * 8).astype(np.int64), 15)
+    row = np.minimum(((y + 1) * 8).astype(np.int64), 15)
+    column = np.minimum(((z + 1) * 8).astype(np.int64), 15)
+    return np.bincount((layer * 16 + row) * 16 + column, minlength=16**3).reshape(16, 16, 16)
 
 
 # Chemistry: a reaction over time, which says how far it is.
@@ -107,7 +110,7 @@ def cases(rng, size):
     yield epidemic, towns, epidemic_after, towns
     people = rng.integers(0, 50, 200 * size), rng.lognormal(size=200 * size)
     yield district_means, people, district_means_after, people
-    stars = rng.uniform(0, 2 * np.pi, 500 * size), rng.uniform(-1.5, 1.5, 500 * size)
+    stars = *(rng.uniform(-w, w, 500 * size) for w in (np.pi, 1.5)), rng.random(500 * size)
     yield star_map, stars, star_map_after, stars
     amounts = rng.random(size), rng.random(size), 1e-4, 3000
     yield reaction, amounts, reaction_after, amounts

@@ -185,7 +185,7 @@ def host_advice(name: str) -> str:
 
     Examples
     --------
-    >>> host_advice("histogram2d")
+    >>> host_advice("histogramdd")
     'np.bincount of computed bin numbers is compiled'
     """
     return next(text for pattern, text in HOSTS if re.search(pattern, name.rpartition(".")[2]))
