@@ -74,6 +74,12 @@ def is_plain_class(kind: type) -> bool:
     return has_plain_attributes(kind) or has_plain_fields(kind)
 
 
+def is_copied(kind: type) -> bool:
+    """Whether a class is one of the user's, of which nothing notices that it has a subclass."""
+    is_users = has_plain_attributes(kind) and kind is not types.SimpleNamespace
+    return is_users and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1] if c.__module__ != "typing")
+
+
 def has_plain_fields(kind: type) -> bool:
     """Whether tuples of a class with names of fields are their items, however they are read.
 

@@ -1,6 +1,9 @@
 """Functions among the arguments, of any kind, called directly, by Python and by NumPy: each call has their effects."""
 
+import enum
 import functools
+import operator
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -128,3 +131,82 @@ def test_they_are_traced(kind):
     for _ in range(4):
         fast(np.arange(500.0), given)
     assert fast.explain(np.arange(500.0), given).kernels
+
+
+WEIGHTS = np.arange(3.0)
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+    def scaled(self, v):
+        return v * WEIGHTS.sum() + self.b
+
+    def noted(self, v):
+        NOTED.append(self.a)
+        return v * self.b
+
+    def plain(self, v):
+        return v * self.a + self.b
+
+
+class Mode(enum.Enum):
+    FAST = 1
+
+    def scaled(self, v):
+        return v * WEIGHTS.sum() + self.value
+
+    def noted(self, v):
+        NOTED.append(self.name)
+        return v * self.value
+
+    def plain(self, v):
+        return v * self.value
+
+
+class Scaling:
+    def __get__(self, owner, kind):
+        NOTED.append("get")
+        return lambda v: v * WEIGHTS.sum()
+
+
+class Described:
+    scaled = noted = plain = Scaling()
+
+
+@pytest.mark.parametrize("way", ["called", "bound", "by name", "made"])
+@pytest.mark.parametrize("method", ["scaled", "noted", "plain"])
+@pytest.mark.parametrize("owner", [Pair(2.0, 3.0), Mode.FAST, Described()], ids=["named tuple", "member", "descriptor"])
+def test_methods_of_classes_without_copies(owner, method, way):
+    """They read arrays and lists of their module as these are in each call."""
+    call = operator.methodcaller
+    ways = {
+        "called": (lambda x, o: getattr(o, method)(x), owner),
+        "bound": (lambda x, f: f(x), getattr(owner, method)),
+        "by name": (
+            {Pair: lambda x, _: Pair(2.0, 3.0).noted(x), Mode: lambda x, _: Mode.FAST.noted(x)}.get(
+                type(owner), lambda x, o: call(method, x)(o)
+            ),
+            owner,
+        ),
+        "made": (lambda x, o: [getattr(p, method)(x) for p in (o, o)][1], owner),
+    }
+    function, given = ways[way]
+    found = []
+    for f in (function, jitrt.jit(function)):
+        NOTED.clear()
+        made = []
+        for k in range(5):
+            WEIGHTS[:] = np.arange(3.0) * k
+            made.append(f(np.arange(300.0) + k, given).tolist())
+        found.append((made, list(NOTED)))
+    assert found[0] == found[1]
+
+
+def test_methods_that_read_nothing_else_are_traced():
+    for owner in (Pair(2.0, 3.0), Mode.FAST):
+        fast = jitrt.jit(lambda x, o: o.plain(x) + 1)
+        for _ in range(4):
+            fast(np.arange(500.0), owner)
+        assert fast.explain(np.arange(500.0), owner).kernels

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Untraceable
-from ...values.attributes import has_plain_attributes
+from ...values.attributes import is_copied
 from ...values.constants import is_made_function
 from ...values.functions import MISSING, Code, contents, is_callback, is_numpy, parts_of, stays, underlying
 from ...values.keys import GENERATORS
@@ -212,7 +212,7 @@ class Clones:
 
     def class_of(self, kind: type) -> type:
         """The class that stands for a class of the user's; others stand for themselves."""
-        if not self._copies_classes or not _is_copied(kind) or "__jitrt_class__" in vars(kind):
+        if not self._copies_classes or not is_copied(kind) or "__jitrt_class__" in vars(kind):
             return kind
         if kind not in self._classes:
             bases = tuple(self.class_of(base) for base in kind.__bases__ if base is not object)
@@ -340,9 +340,3 @@ def _is_as_it_was(members: Mapping[str, Any], known: dict[str, Any]) -> bool:
 
 def is_numpy_module(module: types.ModuleType) -> bool:
     return module.__name__ == "numpy" or module.__name__.startswith("numpy.")
-
-
-def _is_copied(kind: type) -> bool:
-    """Whether a class is one of the user's, of which nothing notices that it has a subclass."""
-    is_users = has_plain_attributes(kind) and kind is not types.SimpleNamespace
-    return is_users and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1] if c.__module__ != "typing")

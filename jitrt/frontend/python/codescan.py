@@ -31,6 +31,7 @@ from .externals import is_external, is_vouched
 from .imports import imported_names
 from .purevalues import (
     BY_NAME,
+    BY_NAME_LATER,
     CONSTANT_MODULES,
     PURE_FUNCTIONS,
     PURE_MODULES,
@@ -62,10 +63,18 @@ _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_
 
 
 class Scan:
-    """A walk over the code of a function and of the functions that it loads."""
+    """A walk over the code of a function and of the functions that it loads.
 
-    def __init__(self, captures: Captures):
+    Parameters
+    ----------
+    captures : Captures
+    original : str, optional
+        The name of a method, if it is called as it is: a trace has no copy of its class.
+    """
+
+    def __init__(self, captures: Captures, original: str = ""):
         self.captures = captures
+        self.original = original
         self.seen: set[int] = set()
         self.behind_a_branch = False
         self.in_methods = False
@@ -92,7 +101,7 @@ class Scan:
             return
         if is_one_of(value, PURE_FUNCTIONS | SCOPES | BY_NAME):
             self.captures.makes_objects |= value in PURE_FUNCTIONS
-            self.captures.computes_names |= value in BY_NAME
+            self.captures.computes_names |= value in BY_NAME | BY_NAME_LATER
             self.captures.sets_attributes |= value in BY_NAME
             return
         if isinstance(value, types.FunctionType) and not is_numpy(value):
@@ -160,6 +169,8 @@ class Scan:
 
     def _note_what_changes(self) -> None:
         """Note that the code reads something that a trace finds a stand-in for."""
+        if self.original:
+            raise Untraceable(f"{self.original}, of whose class there is no copy, reads what may change")
         self.captures.methods_read |= self.in_methods
 
     def called(self, function: Any, check: Callable[[], None]) -> None:

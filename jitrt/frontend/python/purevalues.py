@@ -50,6 +50,7 @@ _PURE_CLASSES = frozenset(
 # What changes the error state, or the filters of warnings, as long as a `with` statement lasts.
 SCOPES = frozenset({np.errstate, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings})
 BY_NAME = frozenset({getattr, setattr, delattr})
+BY_NAME_LATER = frozenset({operator.attrgetter, operator.methodcaller})
 CONSTANT_MODULES = frozenset({"numpy", "math", "cmath"})  # what they hold, nobody rebinds
 # Functions of NumPy that change the process or a file, or that read from outside.
 _IMPURE_NUMPY = frozenset(

@@ -7,6 +7,7 @@ resolves every global and closure name that the code loads; what it cannot vouch
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import types
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Untraceable
-from ...values.attributes import GENERATED, is_plain_class
+from ...values.attributes import GENERATED, is_copied, is_plain_class
 from ...values.constants import constant_key
 from ...values.functions import PART, Code
 from ...values.keys import STATIC_TYPES
@@ -47,7 +48,7 @@ def scan(function: Callable[..., Any], varying: Collection[Place] = ()) -> Captu
     captures = Captures(positions=appended_parameters(code) if code is not None else frozenset())
     captures.varying = frozenset(varying)
     Scan(captures).value(function, getattr(function, "__name__", "function"), None)
-    if captures.classes:
+    if captures.classes or _enumerations(captures):
         scan_methods(function, captures.classes, captures)
     _scan_modules(captures)
     captures.check_constants()
@@ -63,7 +64,7 @@ def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any]
         As for `scan`.
     """
     given = {leaf for leaf in leaves if isinstance(leaf, type) and is_plain_class(leaf)}
-    classes = classes_in(structure) | given
+    classes = classes_in(structure) | given | {type(leaf) for leaf in leaves if isinstance(leaf, enum.Enum)}
     found: dict[Any, Any] = _functions_in(structure)
     found |= {key: leaf for leaf in leaves if (key := _key_of(leaf)) is not None}
     new = {key: function for key, function in found.items() if key not in captures.given}
@@ -142,9 +143,10 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
     while pending:
         code = getattr(inspect.unwrap(pending.pop()), "__code__", None)
         names |= names_and_texts(code) if code is not None else set()
-        for kind in {*classes, *captures.classes}:
+        for kind in {*classes, *captures.classes, *_enumerations(captures)}:
             makes = captures.asks_for_classes or captures.makes_objects or kind in captures.classes
             used = names | _CONSTRUCTORS if makes else names
+            used = used | _originals(kind) if captures.computes_names else used
             calls_bases = "super" in names
             for name in used & _members(kind) - {name for k, name, bases in done if k is kind and bases >= calls_bases}:
                 done.add((kind, name, calls_bases))
@@ -152,9 +154,34 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
                 for holder in holders if calls_bases else holders[:1]:
                     member = vars(holder)[name]
                     for part in _functions_of(member):
-                        walk.value(part, f"{kind.__name__}.{name}", (holder, name) if part is member else None)
+                        place = (holder, name) if part is member else None
+                        if name not in _originals(kind):
+                            walk.value(part, f"{kind.__name__}.{name}", place)
+                        else:
+                            Scan(captures, f"{kind.__name__}.{name}").value(part, name, place)
                         pending.append(part)
     captures.watch_members({*classes, *captures.classes}, names | _CONSTRUCTORS)
+
+
+def _enumerations(captures: Captures) -> set[type]:
+    """The enumerations that code names, or of which it names a member."""
+    found = [c.value for c in (*captures.values, *captures.constants.values())]
+    return {v for v in found if isinstance(v, enum.EnumType)} | {type(v) for v in found if isinstance(v, enum.Enum)}
+
+
+def _originals(kind: type) -> set[str]:
+    """The names of members that code finds as they are: of a class without copies, or descriptors of the user's."""
+    members = _members(kind)
+    return (
+        members
+        if not is_copied(kind)
+        else {name for name in members if _is_descriptor(inspect.getattr_static(kind, name))}
+    )
+
+
+def _is_descriptor(member: Any) -> bool:
+    """Whether a member of a class is an object that tells in code of the user's what is found in its place."""
+    return isinstance(vars(type(member)).get("__get__"), types.FunctionType)
 
 
 # Methods that code calls without their names.
@@ -181,7 +208,7 @@ def _members(kind: type) -> set[str]:
 
 def _own(kind: type) -> Collection[str]:
     """Names of what a class of the user's defines, without what is that of every tuple with names of fields."""
-    if kind in (tuple, types.SimpleNamespace) or kind.__module__ in ("abc", "typing"):
+    if kind in (tuple, types.SimpleNamespace) or kind.__module__ in ("abc", "builtins", "enum", "typing"):
         return ()
     own = vars(kind)
     names = own.keys() - _OF_INSTANCES
@@ -196,6 +223,9 @@ def _functions_of(member: Any) -> list[Any]:
         return [f for f in (member.fget, member.fset, member.fdel) if f is not None]
     if isinstance(member, functools.cached_property):
         return [member.func]
+    if _is_descriptor(member):
+        held = [*vars(type(member)).values(), *getattr(member, "__dict__", {}).values()]
+        return [part for part in held if isinstance(part, types.FunctionType)]
     return [] if isinstance(member, types.MemberDescriptorType) else [member]
 
 
