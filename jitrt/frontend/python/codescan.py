@@ -101,7 +101,7 @@ class Scan:
             return
         if is_one_of(value, PURE_FUNCTIONS | SCOPES | BY_NAME):
             self.captures.makes_objects |= value in PURE_FUNCTIONS
-            self.captures.computes_names |= value in BY_NAME | BY_NAME_LATER
+            self.captures.computes_names |= value in BY_NAME
             self.captures.sets_attributes |= value in BY_NAME
             return
         if isinstance(value, types.FunctionType) and not is_numpy(value):
@@ -156,6 +156,7 @@ class Scan:
             if place is not None and isinstance(place[0], dict):
                 self.captures.note_constant(name, value, *place)
             if isinstance(value, type):
+                self.captures.computes_names |= value in BY_NAME_LATER
                 self._class(value, name)
             elif isinstance(value, types.BuiltinFunctionType):
                 self.called(value, lambda: check_pure(value, name))
