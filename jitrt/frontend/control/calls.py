@@ -124,12 +124,7 @@ class Calls(ListCalls):
                 return self._ufunc_method(owner, e.func.attr, args, kwargs, e)
             if type(owner) is str and e.func.attr in strings.METHODS and all(map(is_static, args)) and not kwargs:
                 return getattr(owner, e.func.attr)(*args)
-            if (
-                e.func.attr == "__getattribute__"
-                and objects.is_object(owner)
-                and [*map(type, args)] == [str]
-                and not kwargs
-            ):
+            if e.func.attr == "__getattribute__" and objects.is_object(owner) and [*map(type, args)] == [str]:
                 return self.attribute(owner, args[0], e.func)
             if isinstance(owner, (list, RunTimeList)):
                 return self.list_method(owner, e.func.attr, args, kwargs, e)
