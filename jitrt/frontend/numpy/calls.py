@@ -95,7 +95,7 @@ def _with_placeholders(leaf: Any, operands: list[Node], trace: Trace, inside: tu
         return _Placeholder(len(operands) - 1)
     leaf = users_own(leaf)
     called = leaf.func if isinstance(leaf, functools.partial) else leaf
-    if reason := getattr(called, "__jitrt_refuses__", ""):
+    if isinstance(called, types.FunctionType) and (reason := vars(called).get("__jitrt_refuses__")):
         raise Untraceable(reason, user_line())
     if isinstance(called, types.MethodType) or isinstance(vars(type(called)).get("__call__"), types.FunctionType):
         name = getattr(called, "__name__", "an object")
