@@ -42,7 +42,8 @@ class Table:
         Words that hold an address in an array of the call: position, place of the array, offset.
     rows : numpy.ndarray
         Rows as in `kernels.driver`, with positions of words for their addresses, and in front of it whether the third
-        is one, too. A kernel is a number from `FIRST_KERNEL` on, with 1 in place of the chunk if threads share it.
+        is one, too. A kernel is a number from `FIRST_KERNEL` on. In place of its chunk is 0 if no threads share it, and
+        a negative number if they add to columns of rows.
     """
 
     params: np.ndarray

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -88,6 +89,22 @@ def is_numpy(value: Any) -> bool:
     """Whether `value` comes from NumPy, or is one of the loops that stand in for it here."""
     module = getattr(value, "__module__", None) or ""
     return module in ("numpy", "jitrt.loops") or module.startswith("numpy.")
+
+
+def users_method(kind: type, name: str) -> types.FunctionType | None:
+    """What a class, or a base of it, has under the name of a special method, if that is code of the user's.
+
+    Examples
+    --------
+    >>> users_method(functools.cached_property, "__get__"), users_method(float, "__add__")
+    (None, None)
+    """
+    found = inspect.getattr_static(kind, name, None)
+    is_code = isinstance(found, types.FunctionType)
+    return found if is_code and (found.__module__ or "").partition(".")[0] not in _LIBRARIES else None
+
+
+_LIBRARIES = frozenset({"functools", "jitrt", "numba", "numpy"})
 
 
 def is_taken_apart(value: Any) -> bool:

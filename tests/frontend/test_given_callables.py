@@ -59,11 +59,16 @@ def counted(v):
     return v + COUNTS["k"]
 
 
+class Heir(Model):
+    """A class that inherits what makes its objects callable."""
+
+
 KINDS = {
     "method": lambda m: m.step,
     "method that names a list": lambda m: m.note,
     "method of an object without attributes": lambda m: Empty().note,
     "callable": lambda m: m,
+    "callable by inheritance": lambda m: m,
     "class method": lambda m: m.of_class,
     "static method": lambda m: m.static,
     "partial": lambda m: functools.partial(second, 1.0),
@@ -94,7 +99,7 @@ CALLERS = {
 
 def outcomes(function, kind, arrays):
     """What calls give, one after the other, and what they have noted so far."""
-    model, found = Model(), []
+    model, found = Heir() if kind == "callable by inheritance" else Model(), []
     given = KINDS[kind](model)
     NOTED.clear()
     COUNTS["k"], Model.n = 0, 0
@@ -171,13 +176,25 @@ class Scaling:
         return lambda v: v * WEIGHTS.sum()
 
 
+class Inherited(Scaling):
+    pass
+
+
 class Described:
     scaled = noted = plain = Scaling()
 
 
+class DescribedByAnHeir:
+    scaled = noted = plain = Inherited()
+
+
 @pytest.mark.parametrize("way", ["called", "bound", "by name", "made"])
 @pytest.mark.parametrize("method", ["scaled", "noted", "plain"])
-@pytest.mark.parametrize("owner", [Pair(2.0, 3.0), Mode.FAST, Described()], ids=["named tuple", "member", "descriptor"])
+@pytest.mark.parametrize(
+    "owner",
+    [Pair(2.0, 3.0), Mode.FAST, Described(), DescribedByAnHeir()],
+    ids=["named tuple", "member", "descriptor", "heir of a descriptor"],
+)
 def test_methods_of_classes_without_copies(owner, method, way):
     """They read arrays and lists of their module as these are in each call."""
     call = operator.methodcaller
@@ -210,3 +227,31 @@ def test_methods_that_read_nothing_else_are_traced():
         for _ in range(4):
             fast(np.arange(500.0), owner)
         assert fast.explain(np.arange(500.0), owner).kernels
+
+
+class Copied:
+    def __init__(self):
+        self.k = 2.0
+
+    @jitrt.jit
+    def compiled(self, v):
+        return v * self.k + WEIGHTS[1]
+
+    @functools.cached_property
+    def kept(self):
+        return self.k * 2
+
+    @property
+    def asked(self):
+        return self.k * WEIGHTS[1]
+
+
+@pytest.mark.parametrize("use", [lambda x, o: o.compiled(x), lambda x, o: x * o.kept, lambda x, o: x * o.asked])
+def test_members_of_the_usual_kinds_have_copies(use):
+    """Descriptors of jitrt and of the standard library are none of the user's."""
+    fast, owner = jitrt.jit(use), Copied()
+    for k in range(4):
+        WEIGHTS[:] = np.arange(3.0) * k
+        x = np.arange(300.0) + k
+        np.testing.assert_array_equal(fast(x, owner), use(x, owner))
+    assert fast.explain(x, owner).kernels

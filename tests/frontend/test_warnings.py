@@ -470,7 +470,9 @@ def test_arrays_that_numpy_has_broadcast(text, size):
 
 
 @pytest.mark.parametrize("dtype", ["u8", "i8", "i4", "u1", "f4"])
-@pytest.mark.parametrize("number", ["np.nan", "float('nan')", "np.inf", "complex('nan').real", "-np.nan"])
+@pytest.mark.parametrize(
+    "number", ["np.nan", "float('nan')", "np.inf", "complex('nan').real", "-np.nan", "complex(0, float('nan'))"]
+)
 @pytest.mark.parametrize("index", ["k", "k, 1:"])
 def test_numbers_that_decide_a_sum(index, number, dtype):
     """The sum is nan, whatever is added, and still none that an integer can be."""

@@ -289,7 +289,7 @@ def _part(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict
         raise NotStaged("results that share memory")
     if any(known is value for known in made.values()):
         raise NotStaged("a view that is several results")
-    made[f"view {len(made)}"] = value
+    made[r.variable()] = value
 
     def variable(number: Poly | int) -> str:
         name = r.variable()

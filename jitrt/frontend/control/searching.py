@@ -155,6 +155,7 @@ class _Sorted:
             _Sorted(r, self.array, self.side, low, high - low)._block(values, found, first, last)
 
     def _block(self, values: Array, found: Array, first: Poly, last: Poly) -> None:
+        """Where the values with these indices would be inserted."""
         r = self.r
         start = r.integer(self.start)
         with r.loop(first, last) as k:

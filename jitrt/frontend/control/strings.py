@@ -23,6 +23,12 @@ from .written_containers import text_number
 ASCII = tuple(map(chr, range(128)))
 """All characters that a text of run time may have, each at the place of its code."""
 
+METHODS = frozenset(
+    """capitalize casefold count endswith find isalnum isalpha isdigit isidentifier islower isspace isupper lower lstrip
+    removeprefix removesuffix replace rstrip startswith strip title upper zfill""".split()
+)
+"""Those that give a string or a number, and depend on nothing but their arguments."""
+
 _MOST_KEYS = 64
 _SYMBOLS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
 
@@ -80,13 +86,6 @@ def character(r: Recorder, value: Any) -> Chosen:
     r.require(at)
     r.require(127 - at)
     return Chosen(ASCII, r.integer(at))
-
-
-METHODS = frozenset(
-    """capitalize casefold count endswith find isalnum isalpha isdigit isidentifier islower isspace isupper lower lstrip
-    removeprefix removesuffix replace rstrip startswith strip title upper zfill""".split()
-)
-"""Those that give a string or a number, and depend on nothing but their arguments."""
 
 
 def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:

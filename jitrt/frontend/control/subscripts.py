@@ -102,11 +102,13 @@ def sliced(r: Recorder, item: slice, extent: Poly, source: int) -> Axis:
     if step == 0:
         raise NotStaged("a slice of step zero")
     if isinstance(step, Poly) or step > 0:
-        start = ZERO if item.start is None else _bound(r, index_of(r, item.start), extent)
-        stop = extent if item.stop is None else _bound(r, index_of(r, item.stop), extent)
+        first, last = (None if bound is None else index_of(r, bound) for bound in (item.start, item.stop))
+        start = ZERO if first is None else _bound(r, first, extent)
+        stop = extent if last is None else _bound(r, last, extent)
         length = r.maximum(stop - start, ZERO)
         if step == 1:
-            if length.constant is None and _is_single(r, item):  # and is broadcast as such, unless it is empty
+            is_one = first is not None and last is not None and last - first == ONE and r.facts.is_at_least(first)
+            if is_one and length.constant is None:  # ``k:k + 1``, which is broadcast as such, unless it is empty
                 r.require_equal(length, ONE)
                 length = ONE
             return Axis(length, start, 1, source)
@@ -119,14 +121,6 @@ def sliced(r: Recorder, item: slice, extent: Poly, source: int) -> Axis:
     if step < -1:
         length = Poly.name(r.machine("floordiv", length + (-step - 1), Poly.number(-step), [0], [length]))
     return Axis(length, start, step, source)
-
-
-def _is_single(r: Recorder, item: slice) -> bool:
-    """Whether a slice is one of ``k:k + 1``, which has one element, or none."""
-    if item.start is None or item.stop is None:
-        return False
-    start, stop = (index_of(r, bound) for bound in (item.start, item.stop))
-    return stop - start == ONE and r.facts.is_at_least(start)
 
 
 def _step(r: Recorder, value: Any) -> int | Poly:

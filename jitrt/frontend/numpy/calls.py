@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...ir.node import Node
 from ...ir.ops.contractions import Call, call
-from ...values.functions import MISSING, contents
+from ...values.functions import MISSING, contents, users_method
 from ...values.keys import GENERATORS
 from ...values.kinds import flatten, kind_of, rebuild
 from ...values.trees import is_flat
@@ -97,7 +97,7 @@ def _with_placeholders(leaf: Any, operands: list[Node], trace: Trace, inside: tu
     called = leaf.func if isinstance(leaf, functools.partial) else leaf
     if isinstance(called, types.FunctionType) and (reason := vars(called).get("__jitrt_refuses__")):
         raise Untraceable(reason, user_line())
-    if isinstance(called, types.MethodType) or isinstance(vars(type(called)).get("__call__"), types.FunctionType):
+    if isinstance(called, types.MethodType) or users_method(type(called), "__call__"):
         name = getattr(called, "__name__", "an object")
         raise Untraceable(f"NumPy calls {name}, which may change what it is bound to", user_line())
     if isinstance(leaf, types.FunctionType) and leaf not in inside:

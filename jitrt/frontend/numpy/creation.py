@@ -286,6 +286,7 @@ def _takes_array(function: Callable[..., Any]) -> bool:
 
 
 def _may_copy(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a call lets NumPy copy, which it has to do to make an array of a list."""
     try:
         return bool(inspect.signature(function).bind(*args, **kwargs).arguments.get("copy", True))
     except (TypeError, ValueError):  # which the call itself raises

@@ -23,12 +23,13 @@ def bound_again(value: Any, functions: Collection[int]) -> Any:
     functions : collection of int
         Identities of the functions in it that were taken apart.
     """
-    done: dict[int, Any] = {}
+    done: dict[int, tuple[Any, Any]] = {}  # with what the identities are of, lest others get these
 
     def bound(part: Any) -> Any:
         if id(part) in done:
-            return done[id(part)]
-        done[id(part)] = made = part
+            return done[id(part)][1]
+        made = part
+        done[id(part)] = part, made
         if type(part) is types.MethodType:
             owner = part.__self__
             if "__jitrt_class__" in vars(owner if isinstance(owner, type) else type(owner)):
@@ -39,7 +40,7 @@ def bound_again(value: Any, functions: Collection[int]) -> Any:
             parts = [bound(p) for p in before]
             if any(new is not old for new, old in zip(parts, before)):
                 made = kind.fill(None if kind.begin is None else part, what, parts)
-        done[id(part)] = made
+        done[id(part)] = part, made
         return made
 
     return bound(value)

@@ -156,7 +156,7 @@ class Scan:
             if place is not None and isinstance(place[0], dict):
                 self.captures.note_constant(name, value, *place)
             if isinstance(value, type):
-                self.captures.computes_names |= value in BY_NAME_LATER
+                self.captures.computes_names |= is_one_of(value, BY_NAME_LATER)
                 self._class(value, name)
             elif isinstance(value, types.BuiltinFunctionType):
                 self.called(value, lambda: check_pure(value, name))

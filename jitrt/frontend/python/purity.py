@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...values.attributes import GENERATED, is_copied, is_plain_class
 from ...values.constants import constant_key
-from ...values.functions import PART, Code
+from ...values.functions import PART, Code, users_method
 from ...values.keys import STATIC_TYPES
 from ...values.kinds import FUNCTION, SAME, Tree
 from ...values.trees import classes_in, methods_in, nodes
@@ -146,7 +146,8 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
         for kind in {*classes, *captures.classes, *_enumerations(captures)}:
             makes = captures.asks_for_classes or captures.makes_objects or kind in captures.classes
             used = names | _CONSTRUCTORS if makes else names
-            used = used | _originals(kind) if captures.computes_names else used
+            originals = _originals(kind)
+            used = used | originals if captures.computes_names else used
             calls_bases = "super" in names
             for name in used & _members(kind) - {name for k, name, bases in done if k is kind and bases >= calls_bases}:
                 done.add((kind, name, calls_bases))
@@ -154,11 +155,9 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
                 for holder in holders if calls_bases else holders[:1]:
                     member = vars(holder)[name]
                     for part in _functions_of(member):
-                        place = (holder, name) if part is member else None
-                        if name not in _originals(kind):
-                            walk.value(part, f"{kind.__name__}.{name}", place)
-                        else:
-                            Scan(captures, f"{kind.__name__}.{name}").value(part, name, place)
+                        whole = f"{kind.__name__}.{name}"
+                        scan = Scan(captures, whole) if name in originals else walk
+                        scan.value(part, whole, (holder, name) if part is member else None)
                         pending.append(part)
     captures.watch_members({*classes, *captures.classes}, names | _CONSTRUCTORS)
 
@@ -172,16 +171,9 @@ def _enumerations(captures: Captures) -> set[type]:
 def _originals(kind: type) -> set[str]:
     """The names of members that code finds as they are: of a class without copies, or descriptors of the user's."""
     members = _members(kind)
-    return (
-        members
-        if not is_copied(kind)
-        else {name for name in members if _is_descriptor(inspect.getattr_static(kind, name))}
-    )
-
-
-def _is_descriptor(member: Any) -> bool:
-    """Whether a member of a class is an object that tells in code of the user's what is found in its place."""
-    return isinstance(vars(type(member)).get("__get__"), types.FunctionType)
+    if not is_copied(kind):
+        return members
+    return {name for name in members if users_method(type(inspect.getattr_static(kind, name)), "__get__")}
 
 
 # Methods that code calls without their names.
@@ -223,8 +215,8 @@ def _functions_of(member: Any) -> list[Any]:
         return [f for f in (member.fget, member.fset, member.fdel) if f is not None]
     if isinstance(member, functools.cached_property):
         return [member.func]
-    if _is_descriptor(member):
-        held = [*vars(type(member)).values(), *getattr(member, "__dict__", {}).values()]
+    if users_method(type(member), "__get__"):
+        held = [v for c in type(member).__mro__ for v in vars(c).values()] + [*getattr(member, "__dict__", {}).values()]
         return [part for part in held if isinstance(part, types.FunctionType)]
     return [] if isinstance(member, types.MemberDescriptorType) else [member]
 

@@ -133,7 +133,7 @@ def _trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: An
 
 
 def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    """What a function gets is chosen by a mask, and how much that is only asked for: whether there is anything."""
+    """As NumPy's, which asks how many elements a condition has chosen: here it is asked of the condition."""
     x = np.asanyarray(x)
     is_one = not isinstance(condlist, (list, tuple))
     masks = [np.asarray(c, dtype=bool) for c in ([condlist] if is_one else condlist)]
