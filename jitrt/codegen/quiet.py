@@ -5,8 +5,8 @@ predicates that raise the invalid flag for a quiet nan, and of a selection of th
 instruction that does so, too. What a kernel computed with a flag up is computed again by NumPy, to say what happened:
 each nan in the data would cost what was gained. The instructions that LLVM has for functions that look at flags are
 quiet everywhere; its optimiser knows little about them, so they take the place of the others behind the last pass.
-So it is with a half that becomes a wider float, in a register of which nothing else is known: whatever lies there
-beside it becomes wider, too.
+So it is with a half in a register of which nothing else is known. Few processors compute with halves: they become
+wider and the results narrower again, and so does whatever lies in the register beside them.
 
 Conversions to integers are the opposite: what is out of range has to raise the flag, whether or not the integer is
 chosen in the end. LLVM makes branches of selections, and moves what only one side wants behind them; with AVX-512 it
@@ -21,12 +21,20 @@ import re
 
 _OPERAND = r"<[^>]*>|splat \([^)]*\)|[^,\s]+"
 _COMPARISON = re.compile(
-    r"^  (?P<target>%\S+) = fcmp (?:\w+ )*?(?P<order>[ou](?:lt|le|gt|ge|eq)|une|one) "
+    r"^  (?P<target>%\S+) = fcmp (?:\w+ )*?(?P<order>[ou](?:lt|le|gt|ge|eq)|une|one|uno|ord) "
     r"(?P<type>(?:<(?P<lanes>\d+) x )?(?P<element>double|float|half)>?) "
     rf"(?P<x>{_OPERAND}), (?P<y>{_OPERAND})(?=,|\n)",
     re.MULTILINE,
 )
 _WIDENING = re.compile(r"^  (?P<target>%\S+) = fpext half (?P<x>\S+) to (?P<element>double|float)$", re.MULTILINE)
+_NARROWING = re.compile(r"^  (?P<target>%\S+) = fptrunc float (?P<x>\S+) to half$", re.MULTILINE)
+_ARITHMETIC = re.compile(
+    r"^  (?P<target>%\S+) = (?P<operation>f(?:add|sub|mul|div|rem) (?:\w+ )*?)half (?P<x>[^\s,]+), (?P<y>\S+)$",
+    re.MULTILINE,
+)
+_FUNCTION_OF_HALF = re.compile(  # of one operand, but for those that only change the sign
+    r"^  (?P<target>%\S+) = (?:tail )?call half @llvm\.(?P<name>(?!fabs)\w+)\.f16\(half (?P<x>[^\s,]+)\)$", re.MULTILINE
+)
 _TRUNCATION = re.compile(
     r"^  (?P<target>%\S+) = fpto(?P<sign>[su])i (?P<type>(?:<(?P<lanes>\d+) x )?(?P<element>double|float|half)>?) "
     rf"(?P<x>{_OPERAND}) to (?P<result>(?:<\d+ x )?(?P<integer>i\d+)>?)(?=,|\n)",
@@ -51,7 +59,8 @@ def with_quiet_comparisons(text: str) -> str | None:
     """
     writer = _Writer()
     changed = _FUNCTION.sub(writer.function, text)
-    return changed + "".join(writer.declarations.values()) if writer.declarations else None
+    declared = [line for name, line in writer.declarations.items() if f" {name}(" not in text]
+    return changed + "".join(declared) if writer.declarations else None
 
 
 class _Writer:
@@ -63,13 +72,23 @@ class _Writer:
 
     def function(self, found: re.Match[str]) -> str:
         self.branches = frozenset(_BRANCH.findall(found[0]))
-        text = _TRUNCATION.sub(self.truncation, found[0])
-        return _WIDENING.sub(self.widening, _COMPARISON.sub(self.comparison, text))
+        text = found[0]
+        for pattern, replacement in (
+            (_TRUNCATION, self.truncation),
+            (_COMPARISON, self.comparison),
+            (_ARITHMETIC, self.arithmetic),
+            (_FUNCTION_OF_HALF, self.function_of_half),
+            (_WIDENING, self.widening),  # those of the replacements above among them, and so
+            (_NARROWING, self.narrowing),
+        ):
+            text = pattern.sub(replacement, text)
+        return text
 
     def comparison(self, found: re.Match[str]) -> str:
         target, order, kind, lanes, element, x, y = found.groups()
         is_order = order[1] in "lg" or _INFINITY.search(y)
-        if not is_order or (lanes is None and target in self.branches):
+        is_half = element == "half" and lanes is None
+        if not is_half and (not is_order or (lanes is None and target in self.branches)):
             return found[0]
         widened = ""
         if element == "half":  # what few processors compare
@@ -80,6 +99,23 @@ class _Writer:
         result = f"<{lanes} x i1>" if lanes else "i1"
         called = self._declared(f"fcmp.{vector}{_SUFFIX[element]}", result, f"{kind}, {kind}, metadata")
         return f'{widened}  {target} = call {result} {called}({kind} {x}, {kind} {y}, metadata !"{order}", {_IGNORE})'
+
+    def arithmetic(self, found: re.Match[str]) -> str:
+        target, operation, x, y = found.groups()
+        name = f"%wide.{target[1:]}"
+        widened = f"  {name}.x = fpext half {x} to float\n  {name}.y = fpext half {y} to float\n"
+        return f"{widened}  {name} = {operation}float {name}.x, {name}.y\n  {target} = fptrunc float {name} to half"
+
+    def function_of_half(self, found: re.Match[str]) -> str:
+        target, called, x = found.groups()
+        name, wide = f"%wide.{target[1:]}", f"@llvm.{called}.f32"
+        self.declarations[wide] = f"declare float {wide}(float)\n"
+        widened = f"  {name}.x = fpext half {x} to float\n  {name} = call float {wide}(float {name}.x)\n"
+        return f"{widened}  {target} = fptrunc float {name} to half"
+
+    def narrowing(self, found: re.Match[str]) -> str:
+        called = self._declared("fptrunc.f16.f32", "half", "float, metadata")
+        return f'  {found[1]} = call half {called}(float {found[2]}, metadata !"round.tonearest", {_IGNORE})'
 
     def widening(self, found: re.Match[str]) -> str:
         target, x, element = found.groups()
