@@ -41,7 +41,7 @@ class Poly:
     @staticmethod
     def of(terms: Mapping[Monomial, int] | Iterable[tuple[Monomial, int]]) -> Poly:
         """The sum of `terms`, in their normal order."""
-        return Poly(tuple(sorted((m, c) for m, c in dict(terms).items() if c)))
+        return Poly(tuple(sorted([term for term in dict(terms).items() if term[1]])))
 
     @property
     def constant(self) -> int | None:
@@ -53,6 +53,8 @@ class Poly:
     def __add__(self, other: Poly | int) -> Poly:
         if isinstance(other, int):
             other = Poly.number(other)
+        if not other.terms:
+            return self
         total = dict(self.terms)
         for m, c in other.terms:
             total[m] = total.get(m, 0) + c
@@ -88,12 +90,13 @@ class Poly:
 
     def replaced(self, name: str, value: Poly) -> Poly:
         """With `value` in place of a name."""
-        total = _ZERO
+        total = Poly(tuple([term for term in self.terms if name not in term[0]]))
         for m, c in self.terms:
-            part = Poly.number(c)
-            for n in m:
-                part = part * (value if n == name else Poly.name(n))
-            total = total + part
+            if name in m:
+                part = Poly(((tuple([n for n in m if n != name]), c),))
+                for _ in range(m.count(name)):
+                    part = part * value
+                total = total + part
         return total
 
     def __str__(self) -> str:
@@ -210,15 +213,10 @@ def _poly(value: Poly | int) -> Poly:
 
 def _cofactor(x: Poly, name: str) -> Poly | None:
     """What `name` is multiplied with; None if it stands in a square."""
-    total = _ZERO
-    for m, c in x.terms:
-        if m.count(name) > 1:
-            return None
-        if name in m:
-            rest = list(m)
-            rest.remove(name)
-            total = total + Poly.of({tuple(rest): c})
-    return total
+    found = [(m, c) for m, c in x.terms if name in m]
+    if any(m.count(name) > 1 for m, _ in found):
+        return None
+    return Poly.of([(tuple([n for n in m if n != name]), c) for m, c in found])
 
 
 def quotient_and_rest(x: Poly, y: Poly) -> tuple[Poly, Poly]:

@@ -65,7 +65,7 @@ def generator_of(code: types.CodeType) -> ast.FunctionDef:
     found = _with_private_names(found, code)
     if not _are_alike(_compiled(found, code), code):  # a file that has been written since it was read
         raise NotStaged("its source is that of another function")
-    return with_cells(found)
+    return with_cells(found) if code.co_cellvars else found
 
 
 def _with_private_names(definition: ast.FunctionDef, code: types.CodeType) -> ast.FunctionDef:
