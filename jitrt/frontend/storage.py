@@ -18,7 +18,7 @@ from ..ir.node import Node
 from ..ir.ops.movement import as_view
 from ..ir.ops.optable import Kind
 from ..ir.ops.updates import Region, is_read_only, region_between, update
-from ..ir.strided import VIEWS, Strided, depends
+from ..ir.strided import RETYPED, VIEWS, Strided, depends
 from ..ir.types import contiguous_strides
 from .forms import Form
 
@@ -111,8 +111,8 @@ class Cell:
             strides = contiguous_strides(self.content.shape, self.content.dtype.itemsize)
         probe: np.ndarray | None = as_strided(memory, self.content.shape, strides)
         for name, params, type in region_between(view, self.content):
-            if name in ("real", "imag"):
-                continue  # the strides stay
+            if name in RETYPED:
+                continue
             probe = as_view(probe, name, dict(params), type.shape)
             if probe is None:
                 return None

@@ -221,6 +221,9 @@ def _reshape(x: Strided, shape: Shape) -> Strided | None:
     return Strided(shape, tuple(strides), x.offset)
 
 
+RETYPED = frozenset({"real", "imag", "bitcast"})
+"""Views of another type in the places of the elements, or inside of these: shape and strides stay."""
+
 VIEWS: dict[str, Callable[..., Strided | None]] = {
     "reshape": _reshape,
     "getitem": _getitem,

@@ -32,6 +32,7 @@ from ..ir.ops.updates import (
     through,
     write_region,
 )
+from ..ir.strided import RETYPED
 from ..ir.types import ArrayType
 from .layout import Layout, contiguous_strides, view_layout
 
@@ -132,7 +133,7 @@ def _is_in_memory(node: Node) -> bool:
 
 def _covers(type: ArrayType, regions: list[Region], boxes: list[Box | None]) -> bool:
     sizes = [math.prod(region_shape(r, type.shape)) for r in regions]
-    parts = [r for r in regions if not any(name in ("real", "imag") for name, *_ in r)]
+    parts = [r for r in regions if not any(name in RETYPED for name, *_ in r)]
     if len(parts) < len(regions) or sum(sizes) < type.size:
         return False
     if any(found is not None and box_size(found) == type.size for found in boxes):

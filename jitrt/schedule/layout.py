@@ -16,7 +16,7 @@ from ..base.frozen import frozen
 from ..ir.node import Node
 from ..ir.ops.movement import as_view
 from ..ir.ops.optable import Kind
-from ..ir.strided import VIEWS, Strided, depends, view
+from ..ir.strided import RETYPED, VIEWS, Strided, depends, view
 from ..ir.types import contiguous_strides
 
 _PROBE = np.zeros(1, np.int8)
@@ -34,7 +34,7 @@ class Layout:
 
 def view_layout(node: Node, of: Layout) -> Layout | None:
     """The layout of a view node whose argument has the layout `of`; None if only a copy has the wanted shape."""
-    if node.op.name in ("real", "imag"):
+    if node.op.name in RETYPED:
         part = node.dtype.itemsize if node.op.name == "imag" else 0
         return Layout(of.base, of.offset + part, of.strides)
     (source,) = node.args

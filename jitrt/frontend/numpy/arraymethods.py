@@ -6,7 +6,7 @@ import functools
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from ...ir import build as b
 from ...ir.aliasing import is_lent
 from ...ir.extents import hidden
 from ...ir.node import Node
+from ...ir.ops.movement import bitcast
 from ...ir.ops.operands import PROMOTIONS_KEEP
+from ...ir.ops.optable import NotCovered
 from ...ir.ops.rows import METHODS
 from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
@@ -39,7 +41,7 @@ _WARNS = _IS_NEW  # of a shape that is set
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
-    """tobytes itemset resize setflags setfield view data strides base ctypes
+    """tobytes itemset resize setflags setfield data strides base ctypes
     byteswap dump dumps tofile getfield real imag""".split()
 )
 _OF_NUMBERS = frozenset({np.round})  # what Python's numbers have, too
@@ -251,6 +253,24 @@ class ArrayMethods(Operators):
             raise TypeError("reshape() takes exactly 1 argument (0 given)")
         wanted = shape[0] if len(shape) == 1 else shape
         return self._apply(np.reshape, wanted, order=order)
+
+    def view(self, *args: Any, **kwargs: Any) -> Tracer:
+        self._check_no_number("view")
+        if len(args) + len(kwargs) > 1 or not kwargs.keys() <= {"dtype"} or self._form() is not None:
+            self._refuse_view()
+        (target,) = (*args, *kwargs.values()) or (self.dtype,)
+        if isinstance(target, type) and issubclass(target, np.ndarray):
+            if target is not np.ndarray or self._scalar:
+                self._refuse_view()
+            target = self.dtype
+        try:
+            node = bitcast(self._node, np.dtype(target))
+        except NotCovered:
+            self._refuse_view()
+        return self._new(node, scalar=True) if self._scalar else self._view(node)
+
+    def _refuse_view(self) -> NoReturn:
+        raise Untraceable(".view of a value that is being traced", user_line())
 
     def transpose(self, *axes: Any) -> Tracer:
         return self._apply(np.transpose, None if not axes else axes[0] if len(axes) == 1 else axes)

@@ -17,7 +17,7 @@ from ...ir.ops.contractions import RESULT
 from ...ir.ops.movement import as_view
 from ...ir.ops.optable import Kind
 from ...ir.ops.ufuncs import CAST, COPY
-from ...ir.strided import VIEWS, Strided, depends, view
+from ...ir.strided import RETYPED, VIEWS, Strided, depends, view
 from ...ir.types import ArrayType, contiguous_strides
 
 _ELEMENT = np.zeros(1, np.int8)
@@ -174,7 +174,7 @@ class Orders:
 
     def _of_view(self, n: Node) -> tuple[int, ...] | None:
         (x,) = n.args
-        if n.op.name in ("real", "imag"):
+        if n.op.name in RETYPED:
             return self._own(x)
         own = self._own(x)
         if n.op.name in VIEWS and depends(x.shape, own, n.shape):

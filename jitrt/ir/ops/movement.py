@@ -12,6 +12,7 @@ import numpy as np
 from .. import build as b
 from ..extents import is_extent, plain
 from ..node import Node
+from ..types import ArrayType
 from .operands import extents, known, strong_node
 from .optable import OPS, Kind, NotCovered, Op, numpy_function, row
 
@@ -51,8 +52,8 @@ def decode_index(encoded: Index) -> tuple[Any, ...]:
     return tuple(slice(*item) if isinstance(item, tuple) else item for item in encoded)
 
 
-def _view(name: str, numpy: Callable[..., Any], read_only: bool = False) -> None:
-    row(Op(name, Kind.VIEW, numpy=numpy, view_like=True, read_only=read_only))
+def _view(name: str, numpy: Callable[..., Any], read_only: bool = False) -> Op:
+    return row(Op(name, Kind.VIEW, numpy=numpy, view_like=True, read_only=read_only))
 
 
 _view("getitem", lambda x, index: np.asarray(x)[decode_index(index)])
@@ -65,6 +66,7 @@ _view("diagonal", lambda x, offset, axis1, axis2: np.diagonal(x, offset, axis1, 
 _view("sliding_window_view", np.lib.stride_tricks.sliding_window_view, read_only=True)
 _view("real", np.real)
 _view("imag", np.imag)
+BITCAST = _view("bitcast", lambda x, dtype: np.asarray(x).view(dtype))
 
 
 def as_view(array: Any, name: str, arguments: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray | None:
@@ -88,6 +90,22 @@ def as_view(array: Any, name: str, arguments: dict[str, Any], shape: tuple[int, 
 def getitem(x: Node, index: Any) -> Node:
     """``x[index]`` for a basic index."""
     return b.view("getitem", x, index=encode_index(index))
+
+
+def bitcast(x: Node, dtype: np.dtype) -> Node:
+    """``x.view(dtype)``, for elements of the same size.
+
+    Raises
+    ------
+    NotCovered
+        For elements that are no numbers or dates, and booleans, which may be no others than 0 and 1.
+    """
+    if dtype == x.dtype:
+        return getitem(x, ...)
+    kinds = x.dtype.kind + dtype.kind
+    if dtype.itemsize != x.dtype.itemsize or not set(kinds) <= set("biufmM") or dtype.kind == "b" or not dtype.isnative:
+        raise NotCovered("a view of another type")
+    return Node(BITCAST, (x,), b.params(dtype=dtype), ArrayType(dtype, x.shape))
 
 
 @numpy_function(np.reshape, view=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import build as b
 from ..node import Node, Params
-from ..strided import positions
+from ..strided import RETYPED, positions
 from ..types import ArrayType
 from .movement import as_view, decode_index
 from .optable import OPS, Kind, Op, row
@@ -71,10 +71,12 @@ def write_region(array: np.ndarray, region: Region, value: Any) -> None:
     positions = np.arange(array.size).reshape(array.shape)
     flat = array.reshape(-1)
     for name, params, _ in region:
-        if name in ("real", "imag"):
-            flat = getattr(flat, name)
+        function = OPS[name].numpy
+        assert function is not None
+        if name in RETYPED:
+            flat = function(flat, **dict(params))
         else:
-            positions = np.asarray(OPS[name].numpy(positions, **dict(params)))  # type: ignore[misc]
+            positions = np.asarray(function(positions, **dict(params)))
     flat[positions] = value
 
 
