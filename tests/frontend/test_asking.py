@@ -190,3 +190,23 @@ def test_modules_and_classes_are_what_they_are_in_python(function):
     fast = jitrt.jit(function)
     for _ in range(4):
         np.testing.assert_array_equal(fast(X), function(X))
+
+
+@typing.runtime_checkable
+class Rounded(typing.Protocol):
+    def __round__(self, digits: int = 0): ...
+
+
+def asks_for_methods(x, y):
+    kinds = (collections.abc.Iterable, collections.abc.Hashable, collections.abc.Reversible, collections.abc.Callable)
+    found = [isinstance(v, kind) for v in (x, y, x * y) for kind in (*kinds, typing.SupportsIndex, Rounded)]
+    return x * 2 if isinstance(y, (str, collections.abc.Container)) else x * 3, found
+
+
+@pytest.mark.parametrize("y", [2.0, 2, np.float64(2), np.int32(2), np.arange(3.0), np.array(2.0)], ids=repr)
+def test_what_is_traced_has_the_methods_of_its_value(y):
+    fast, x = jitrt.jit(asks_for_methods), np.arange(3.0)
+    for _ in range(4):
+        got, want = fast(x, y), asks_for_methods(x, y)
+        np.testing.assert_array_equal(got[0], want[0])
+        assert got[1] == want[1]

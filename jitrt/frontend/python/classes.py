@@ -1,4 +1,4 @@
-"""What code finds in place of ``type``, ``hasattr`` and ``getattr`` during a trace.
+"""What code finds in place of ``type``, ``isinstance``, ``hasattr`` and ``getattr`` during a trace.
 
 Symbols have the classes of what they stand for, and their attributes: a number has no ``shape`` and no ``__len__``.
 """
@@ -6,6 +6,7 @@ Symbols have the classes of what they stand for, and their attributes: a number 
 from __future__ import annotations
 
 import builtins
+from abc import ABCMeta
 from collections.abc import Mapping
 from types import MappingProxyType, ModuleType, UnionType
 from typing import Any
@@ -131,6 +132,33 @@ def traced_getattr(value: Any, name: str, /, *default: Any) -> Any:
         raise Untraceable(f".{name} of a value that is being traced", user_line()) from None
 
 
+def traced_isinstance(value: Any, classes: Any, /) -> bool:
+    """``isinstance``, of a symbol what its value's class is: abstract classes also look at the methods of the symbol.
+
+    Examples
+    --------
+    >>> from collections.abc import Sized
+    >>> traced_isinstance([], (int, Sized)), traced_isinstance(1.5, int | Sized)
+    (True, False)
+    """
+    kind = _class_of_symbol(value)
+    if kind is None:
+        return builtins.isinstance(value, classes)
+    classes = _originals(classes)
+    if isinstance(classes, tuple):
+        return any(traced_isinstance(value, c) for c in classes)
+    if builtins.type(classes).__instancecheck__ is not ABCMeta.__instancecheck__ and not _is_protocol(classes):
+        return builtins.isinstance(value, classes)
+    try:
+        return builtins.issubclass(kind, classes)
+    except TypeError:  # a protocol of attributes
+        raise Untraceable(f"isinstance(…, {classes.__name__}) of a value that is being traced", user_line()) from None
+
+
+def _is_protocol(kind: Any) -> bool:
+    return bool(getattr(kind, "_is_protocol", False) and getattr(kind, "_is_runtime_protocol", False))
+
+
 def traced_issubclass(kind: Any, classes: Any, /) -> bool:
     """``issubclass``, of what stands for classes that of the classes themselves: it has other bases."""
     return builtins.issubclass(_originals(kind), _originals(classes))
@@ -148,5 +176,6 @@ def _originals(classes: Any) -> Any:
 
 
 STAND_INS = {
-    "type": traced_type, "hasattr": traced_hasattr, "getattr": traced_getattr, "issubclass": traced_issubclass,
+    "type": traced_type, "isinstance": traced_isinstance, "hasattr": traced_hasattr, "getattr": traced_getattr,
+    "issubclass": traced_issubclass,
 }  # fmt: skip
