@@ -230,6 +230,8 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
         _check_control()
         state.aliases.check_error(error)
         _forget_values(state)
+        if isinstance(error, TypeError):  # perhaps of C code that takes no integers but Python's own, as deque's limit
+            state.want_all_integers()
         if isinstance(error, Untraceable):
             error.operations = state.effects.position
         raise
