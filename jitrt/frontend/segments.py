@@ -116,15 +116,18 @@ _ARRAYS = (np.ndarray, np.generic)
 class Watch:
     """A look at something outside of the function."""
 
-    __slots__ = ("_condition",)
+    __slots__ = ("_read", "value")
     reads: tuple[int, ...] = ()
 
-    def __init__(self, condition: Callable[[], bool]):
-        self._condition = condition
+    def __init__(self, read: Callable[[], Any]):
+        self._read = read
+        self.value: Any = None
+        """What was seen last."""
 
     def see(self, registers: list[Any]) -> Hashable:
-        """Whether it is true now."""
-        return self._condition()
+        """What it is now."""
+        self.value = self._read()
+        return key_of(self.value)
 
 
 class Barrier:

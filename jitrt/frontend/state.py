@@ -312,12 +312,13 @@ class Trace:
         nodes = [n for t in found if t is not None for n in t._contents()]
         return list(dict.fromkeys(n for n in nodes if not self.is_known(n)))
 
-    def watch(self, condition: Callable[[], bool], why: str) -> bool:
-        """The truth of something outside, which is asked for in every call."""
+    def watch(self, read: Callable[[], Any], why: str) -> Any:
+        """What `read` gives of something outside: a number, a text or the like, which is asked for in every call."""
         if not self.breaks.are_possible or self.loops.first_values:
             raise Untraceable(f"depends on {why}", user_line())
-        self.breaks.look([], lambda: Watch(condition), why)
-        return bool(self.breaks.made[-1].key)
+        watch = Watch(read)
+        self.breaks.look([], lambda: watch, why)
+        return watch.value
 
 
 class Failures:

@@ -3,6 +3,7 @@
 import array
 import bisect
 import collections
+import copy
 import datetime
 import decimal
 import fractions
@@ -21,6 +22,7 @@ import jitrt
 
 USES = {
     "deque": lambda x, w: [*collections.deque([1, 2, 3, 4], maxlen=w), x.sum()],
+    "copy": lambda x, w: x * copy.copy(w) + copy.deepcopy([w, [w]])[1][0],
     "islice": lambda x, w: x * sum(itertools.islice([1, 2, 3, 4], w)),
     "repeat": lambda x, w: x * sum(itertools.repeat(2, w)),
     "comb": lambda x, w: x * math.comb(9, w),

@@ -337,10 +337,10 @@ class ArrayMethods(Operators):
         return self.conjugate()
 
     def __copy__(self) -> Tracer:
-        return self.copy()
+        return self if self._is_weak() else self.copy()
 
     def __deepcopy__(self, memo: Any) -> Tracer:
-        return self.copy()
+        return self.__copy__()
 
     def round(self, decimals: int = 0, out: Any = None) -> Tracer:
         return self._apply(np.round, decimals, out)

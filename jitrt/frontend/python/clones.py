@@ -240,6 +240,10 @@ class Clones:
         code = getattr(inspect.unwrap(getattr(member, "__jitrt_function__", member)), "__code__", None)
         if code is not None and code not in self._known:
             return refusing("calls a method that does what a replay would leave out")
+        if type(member) is functools._lru_cache_wrapper:
+            return refusing("calls a method that remembers objects")  # it would remember copies
+        if isinstance(member, staticmethod) and type(member.__func__) is functools._lru_cache_wrapper:
+            return staticmethod(self.of(member.__func__))
         if isinstance(member, (staticmethod, classmethod)):
             return type(member)(self._member(member.__func__))
         if isinstance(member, property):
