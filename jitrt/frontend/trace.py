@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import field
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import collection
 from ..base.arrays import is_writeable
 from ..base.atwork import users_code
 from ..base.dtypes import is_twin
@@ -23,9 +25,9 @@ from ..ir.rounding import EXACT, Rounding
 from ..ir.types import ArrayType
 from ..values.frozen import is_frozen
 from ..values.keys import GENERATORS, is_dynamic
-from ..values.kinds import Tree, rebuild
+from ..values.kinds import OBJECT, Tree, rebuild
 from ..values.memory import steps_into_itself
-from ..values.trees import data_in, fields_in, methods_in
+from ..values.trees import data_in, fields_in, methods_in, nodes
 from .context import tracing
 from .forms import Form, check, encoding_of, form_of, of_own_class
 from .graphbreaks import check_wait
@@ -195,9 +197,15 @@ def trace(request: Request) -> Traced:
     while True:
         request.answers.clear()
         try:
-            return _trace_once(request, excepted)
+            # Classes know their subclasses: copies of the user's are soon gone if the collector finds them young.
+            with collection.paused() if _copies_classes(request) else contextlib.nullcontext():
+                return _trace_once(request, excepted)
         except NotRolled as failed:
             excepted.add(failed.place)
+
+
+def _copies_classes(request: Request) -> bool:
+    return bool(request.captures.classes) or any(kind is OBJECT for kind, *_ in nodes(request.structure))
 
 
 def _trace_once(request: Request, excepted: set[Place]) -> Traced:

@@ -83,7 +83,7 @@ class Results:
             python = results[self.places[kind.flag]] if kind.python is None else kind.python
             if kind.strings:
                 return kind.strings[word]
-            if kind.dtype.kind in "biu":
+            if kind.dtype.kind in "biu" and kind.dtype != np.uint64:
                 return ({"b": bool}.get(kind.dtype.kind, int) if python else kind.dtype.type)(word)
             value = np.frombuffer(word.to_bytes(8, "little", signed=True), kind.dtype, 1)[0]  # of its first bytes
             return float(value) if python else value

@@ -23,6 +23,7 @@ from .values import (
     BOOL,
     FLOAT,
     INT,
+    UNSIGNED,
     KindsDiffer,
     NotStaged,
     Raises,
@@ -33,6 +34,7 @@ from .values import (
     is_number,
     is_python_number,
     is_static,
+    is_word,
 )
 
 _EXACT = 1 << 53  # up to which integers are floats
@@ -49,6 +51,7 @@ COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 _POLY = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
 _CHECKED = {"add": "add", "subtract": "sub", "multiply": "mul"}
+_MOST_UNSIGNED = (1 << 64) - 1
 _MOST_SHIFTED = 62  # bits by which one may be shifted, and stays positive
 _BITS = {"left_shift": "shl", "right_shift": "shr", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
 
@@ -143,6 +146,8 @@ def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
     expected = function(*(v if v is bound else 0.0 for v in (x, y)))
     if bound is not None and set(kinds) & set("iu"):
         return scalars.truth_value(expected, python)
+    if set(kinds) <= set("biu") and any(isinstance(v, Scalar) and v.dtype == UNSIGNED for v in (x, y)):
+        return _unsigned_compared(r, op, x, y, python)
     if set(kinds) <= set("biu"):
         left, right = scalars.poly_of(r, x), scalars.poly_of(r, y)
         known = scalars.decided(r, symbol, left - right)
@@ -160,6 +165,17 @@ def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
     # ``best = inf`` in front of ``if v < best: best = v``: from here on it is of the type of `v`.
     r.stop(r.compute("logical_not", [made], [BOOL], BOOL) if expected else made)
     return scalars.truth_value(expected, python)
+
+
+def _unsigned_compared(r: Recorder, op: str, x: Any, y: Any, python: bool | None) -> Any:
+    """A comparison of integers of which one is an unsigned one of 64 bits: by their values, whatever the other is."""
+    for v in (x, y):
+        if is_static(v) and not 0 <= v <= _MOST_UNSIGNED:
+            return scalars.truth_value(COMPARISONS[op][1](*(v if w is v else 0 for w in (x, y))), python)
+        if isinstance(v, Scalar) and v.value is not None:
+            r.require(v.poly)
+    names = [scalars.register_of(r, v, UNSIGNED) for v in (x, y)]
+    return scalars.truth_value(r.compute(op, names, [UNSIGNED] * 2, BOOL), python)
 
 
 def _need_exact(r: Recorder, x: Any) -> None:
@@ -193,7 +209,7 @@ def _binary(r: Recorder, op: str, x: Any, y: Any, product: str) -> Any:
     if op == "multiply" and dtype.kind == "c":
         op = product
     if dtype.kind in "iu" and op != "power":
-        return _integer_binary(r, op, x, y, dtype, False)
+        return (_integer_binary if is_word(dtype) else _unsigned_binary)(r, op, x, y, dtype, False)
     if op == "power" and isinstance(y, (int, float)) and y == 2 and dtype.kind in "fc":
         name = scalars.register_of(r, x, dtype)
         if dtype.kind == "c":
@@ -265,7 +281,7 @@ def _integer_power(r: Recorder, x: Any, y: Any, dtype: np.dtype, python: bool | 
         raise NotStaged("a power of an integer")
     result: Any = 1 if python is not False else dtype.type(1)
     for _ in range(exponent):
-        result = _integer_binary(r, "multiply", result, x, dtype, python)
+        result = (_integer_binary if is_word(dtype) else _unsigned_binary)(r, "multiply", result, x, dtype, python)
     return result
 
 
@@ -304,8 +320,6 @@ def _shifted(r: Recorder, op: str, x: Any, y: Any, python: bool | None) -> Any:
 def _integer_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
     left, right = scalars.poly_of(r, x), scalars.poly_of(r, y)
     limits = np.iinfo(dtype)
-    if dtype.kind == "u" and dtype.itemsize == 8:
-        raise NotStaged("an unsigned integer of 64 bits")
     if python is False and dtype.itemsize < 8:
         left, right = (
             v if is_python_number(n) is False else in_range(r, v, limits) for n, v in ((x, left), (y, right))
@@ -344,6 +358,43 @@ def _integer_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, pytho
             high = min(high, (1 << 63) - 1)
         return integer(Poly.name(r.machine(_BITS[op], left, right, [int(low)], [int(high)])), dtype, python)
     raise NotStaged(f"{op} of integers")
+
+
+def _unsigned_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
+    """An operation on unsigned integers of 64 bits, in registers of their own; it stops where NumPy warns."""
+    names = [scalars.register_of(r, v, dtype) for v in (x, y)]
+    if op in ("floor_divide", "remainder"):
+        if is_static(y) and not y:
+            raise NotStaged("division by zero")
+        if not is_static(y):
+            r.stop(r.compute("equal", [names[1], r.literal(0, dtype)], [dtype] * 2, BOOL))
+    elif op not in _POLY and op not in _BITS:
+        raise NotStaged(f"{op} of integers")
+    made = r.compute(op, names, [dtype] * 2, dtype)
+    if op in _POLY and "over" not in r.ignored:
+        r.stop(_has_wrapped(r, op, (x, y), names, made))
+    return Scalar(dtype, False, made)
+
+
+def _has_wrapped(r: Recorder, op: str, operands: Sequence[Any], names: Sequence[str], made: str) -> str:
+    """Whether a sum, a difference or a product of unsigned integers of 64 bits is another modulo 2**64."""
+
+    def less(a: str, b: str) -> str:
+        return r.compute("less", [a, b], [UNSIGNED] * 2, BOOL)
+
+    x, y = names
+    if op != "multiply":
+        return less(made, x) if op == "add" else less(x, y)
+    for factor, other in ((operands[0], y), (operands[1], x)):
+        if is_static(factor):
+            most = _MOST_UNSIGNED // int(factor) if factor else _MOST_UNSIGNED
+            return less(r.literal(np.uint64(most), UNSIGNED), other)
+    one = r.literal(1, UNSIGNED)
+    divisor = r.compute("maximum", [x, one], [UNSIGNED] * 2, UNSIGNED)
+    back = r.compute("floor_divide", [made, divisor], [UNSIGNED] * 2, UNSIGNED)
+    differs = r.compute("not_equal", [back, y], [UNSIGNED] * 2, BOOL)
+    is_zero = r.compute("less", [x, one], [UNSIGNED] * 2, BOOL)
+    return r.compute("logical_and", [differs, r.compute("logical_not", [is_zero], [BOOL], BOOL)], [BOOL] * 2, BOOL)
 
 
 def in_range(r: Recorder, value: Poly, limits: Any) -> Poly:
@@ -399,6 +450,10 @@ def _unary(r: Recorder, op: str, x: Any) -> Any:
     dtype, python = x.dtype, x.python
     if dtype == BOOL and not python and op == "invert":
         return scalars.truth_value(scalars.negation(r, x.name), False)
+    if dtype == UNSIGNED:
+        if op == "negative":
+            raise NotStaged("negative of an unsigned integer of 64 bits")
+        return Scalar(dtype, False, r.compute(op, [x.name], [dtype], dtype)) if op == "invert" else x
     if dtype.kind in "iub":
         if dtype == BOOL and not python:
             raise NotStaged(f"{op} of a truth value")
@@ -439,7 +494,7 @@ def apply(r: Recorder, ufunc: np.ufunc, args: list[Any]) -> Any:
         return made if is_static(made) else Scalar(made.dtype, False, made.name, made.value)
     operands = scalars.dtypes_of(ufunc, args)
     *inputs, dtype = operands
-    if name in ("maximum", "minimum", "fmax", "fmin") and dtype.kind in "iu":
+    if name in ("maximum", "minimum", "fmax", "fmin") and is_word(dtype):
         left, right = (scalars.poly_of(r, a) for a in args)
         return integer((r.maximum if "max" in name else r.minimum)(left, right), dtype, False)
     if name == "square" and dtype.kind == "c":  # of a single element it rounds each product, too

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir.integers import Poly
+from ..python.classes import tells_by_class
 from . import arithmetic, complexnumbers, composites, library, lists, objects, scalars, specialmethods, strings
 from .arrays import ZERO
 from .containers import PYTHONS
@@ -36,6 +37,7 @@ from .values import (
     is_number,
     is_python_number,
     is_static,
+    is_word,
 )
 
 if TYPE_CHECKING:
@@ -164,7 +166,7 @@ def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
     if python is None:
         names = [scalars.flag_of(r, v) for v in (other, best)]
         flag = r.compute("where", [condition, *names], [BOOL] * 3, BOOL)
-    if kinds[0].kind in "iu" and kinds[1].kind in "iu":
+    if all(map(is_word, kinds)):
         if kinds[0] != kinds[1] and True not in flags:
             raise NotStaged("min or max of numbers of different types")
         x, y = scalars.poly_of(r, best), scalars.poly_of(r, other)
@@ -337,6 +339,19 @@ def _agreed(value: Any, asked: Callable[[type], Any]) -> Any:
     return answers.pop()
 
 
+def _has_instances(kinds: Any, kind: type) -> bool:
+    if not tells_by_class(kinds):
+        raise NotStaged("a class that is asked what its instances are")
+    return _is_subclass(kind, kinds)
+
+
+def _is_subclass(kind: Any, kinds: Any) -> bool:
+    try:
+        return issubclass(kind, kinds)
+    except TypeError as error:
+        raise NotStaged(str(error)) from None
+
+
 def _is_scalar(kind: type) -> bool:
     return issubclass(kind, (np.generic, numbers.Number)) or kind in np.ScalarType
 
@@ -355,8 +370,8 @@ def _type(where: Calls, e: ast.Call, *values: Any) -> type:
 
 ASKING: dict[Any, Callable[..., Any]] = {
     type: _type,
-    isinstance: lambda where, e, value, kinds: _agreed(value, lambda kind: issubclass(kind, kinds)),
-    issubclass: lambda where, e, kind, kinds: issubclass(kind, kinds),
+    isinstance: lambda where, e, value, kinds: _agreed(value, lambda kind: _has_instances(kinds, kind)),
+    issubclass: lambda where, e, kind, kinds: _is_subclass(kind, kinds),
     hasattr: lambda where, e, value, name: _agreed(value, lambda kind: _has(kind, name)),
     np.finfo: lambda where, e, kind: np.finfo(known_dtype(kind)),
     np.iinfo: lambda where, e, kind: np.iinfo(known_dtype(kind)),

@@ -396,6 +396,11 @@ class Recorder:
     def cast(self, name: str, source: np.dtype, target: np.dtype) -> str:
         return name if source == target else self.compute("cast", [name], [source], target)
 
+    def at_least_zero(self, value: Poly) -> Poly:
+        """An integer that is not negative, or the procedure stops."""
+        self.require(value)
+        return self.narrowed(value, 0, (1 << 63) - 1)
+
     def narrowed(self, value: Poly, low: int, high: int) -> Poly:
         """An integer under another name, of which it is known here that it lies between two numbers."""
         name = self._remembered(("narrowed", value, low, high), lambda name: ir.Integer(name, value))

@@ -53,6 +53,7 @@ from .values import (
     Scalar,
     dtype_of,
     is_python_number,
+    is_word,
     type_name,
 )
 
@@ -212,11 +213,11 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
             flag = r.variable()
             r.put(flag, value.flag, BOOL)
             results.append((flag, BOOL))
-        if dtype.kind in "iu":
+        if is_word(dtype):
             r.put(variable, r.integer(poly_of(r, value)), INT)
         else:
             r.put(variable, register_of(r, value, dtype), dtype)
-        results.append((variable, INT if dtype.kind in "iu" else dtype))
+        results.append((variable, INT if is_word(dtype) else dtype))
         return Number(variable, dtype, python, flag)
     if value is None or isinstance(value, (bool, int, float, complex, str, np.generic, enum.Enum)):
         return Known(value)

@@ -15,6 +15,7 @@ from .values import (
     BOOL,
     FLOAT,
     INT,
+    UNSIGNED,
     Array,
     KindsDiffer,
     NeedsValue,
@@ -25,6 +26,7 @@ from .values import (
     is_number,
     is_python_number,
     is_static,
+    is_word,
     rebuilt,
     type_of,
 )
@@ -84,7 +86,7 @@ def register_of(r: Recorder, value: Any, dtype: np.dtype) -> str:
         return r.cast(value.name, value.dtype, dtype)
     if value.python and dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        if dtype.kind == "u" and dtype.itemsize == 8:
+        if dtype == UNSIGNED:
             r.require(value.poly)
         else:
             r.require(value.poly - int(limits.min))
@@ -94,10 +96,8 @@ def register_of(r: Recorder, value: Any, dtype: np.dtype) -> str:
 
 def from_register(r: Recorder, name: str, dtype: np.dtype) -> Scalar:
     """A number from the register of its dtype."""
-    if dtype.kind not in "iu":
+    if not is_word(dtype):
         return Scalar(dtype, False, name)
-    if dtype.char in "QL" and dtype.kind == "u":
-        raise NotStaged("an unsigned integer of 64 bits")
     wide = r.cast(name, dtype, INT)
     if wide not in r.facts:
         limits = np.iinfo(dtype)
@@ -116,6 +116,11 @@ def poly_of(r: Recorder, value: Any) -> Poly:
         if name not in r.facts:
             r.facts.bound(name, [0], [1])
         return Poly.name(name)
+    if isinstance(value, Scalar) and value.dtype == UNSIGNED:
+        name = r.cast(value.name, UNSIGNED, INT)
+        if name not in r.facts:
+            r.facts.bound(name, [-(1 << 63)], [(1 << 63) - 1])
+        return r.at_least_zero(Poly.name(name))
     raise NotStaged("an integer is needed")
 
 

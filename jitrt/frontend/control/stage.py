@@ -50,6 +50,7 @@ from .values import (
     Unread,
     View,
     WholeArrays,
+    is_word,
 )
 from .written import MOST_INLINE
 
@@ -380,8 +381,8 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
         return Scalar(np.dtype(float), True, name)
     if type(value) in complexnumbers.COMPLEX:
         return complexnumbers.parameter(r, name, type(value))
-    if isinstance(value, np.generic) and value.dtype.char in "bhilqBHIfd" and not is_twin(value.dtype):
-        dtype = INT if value.dtype.kind in "iu" else value.dtype
+    if isinstance(value, np.generic) and value.dtype.char in "bhilqBHILQfd" and not is_twin(value.dtype):
+        dtype = INT if is_word(value.dtype) else value.dtype
         r.parameters.append(Parameter(name, dtype))
         if dtype == INT:
             limits = np.iinfo(str(value.dtype))

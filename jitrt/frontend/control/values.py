@@ -14,7 +14,7 @@ from ...base.dtypes import is_twin
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 
-BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
+BOOL, INT, UNSIGNED, FLOAT = (np.dtype(t) for t in (bool, np.int64, np.uint64, np.float64))
 
 
 class NotStaged(Exception):
@@ -134,6 +134,11 @@ class Scalar:
         """The value of an integer."""
         assert self.value is not None
         return self.value
+
+
+def is_word(dtype: np.dtype) -> bool:
+    """Whether numbers of a dtype are polynomials: integers that fit into 64 bits with a sign."""
+    return dtype.kind in "iu" and dtype != UNSIGNED
 
 
 def integer(value: Poly, dtype: np.dtype = INT, python: bool | None = True, flag: str = "") -> Scalar | int:

@@ -28,6 +28,7 @@ from .values import (
     Scalar,
     View,
     dtype_of,
+    is_word,
 )
 
 _MOST_STRINGS = 16  # whose places in another list of strings are told one by one
@@ -35,14 +36,14 @@ _MOST_STRINGS = 16  # whose places in another list of strings are told one by on
 
 def number_dtypes(kind: Number) -> list[np.dtype]:
     """The dtypes of the registers that a number of this kind is kept in: its value, and what is not known of it."""
-    return [INT if kind.dtype.kind in "iu" else kind.dtype, *[BOOL] * ((kind.python is None) + kind.unsettled)]
+    return [INT if is_word(kind.dtype) else kind.dtype, *[BOOL] * ((kind.python is None) + kind.unsettled)]
 
 
 def number_registers(r: Recorder, kind: Number, value: Any) -> list[str]:
     """The registers that keep a number, which is of this kind or of one that it covers."""
     if kind.strings:
         return [_place_of_string(r, kind.strings, value)]
-    if kind.dtype.kind in "iu":
+    if is_word(kind.dtype):
         poly = poly_of(r, value)
         if dtype_of(value) != kind.dtype:
             poly = in_range(r, poly, np.iinfo(kind.dtype))
@@ -79,7 +80,7 @@ def number_of(r: Recorder, kind: Number, registers: list[str]) -> Scalar | Chose
         return Chosen(kind.strings, name)
     flag = others[0] if kind.python is None else ""
     settled = others[-1] if kind.unsettled else ""
-    if kind.dtype.kind not in "iu":
+    if not is_word(kind.dtype):
         return Scalar(kind.dtype, kind.python, name, None, None, flag, settled)
     if name not in r.facts:
         limits = np.iinfo(kind.dtype)

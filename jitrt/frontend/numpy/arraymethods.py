@@ -336,10 +336,10 @@ class ArrayMethods(Operators):
     def conj(self) -> Any:
         return self.conjugate()
 
-    def __copy__(self) -> Tracer:
+    def __copy__(self) -> Any:
         return self if self._is_weak() else self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Tracer:
+    def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
 
     def round(self, decimals: int = 0, out: Any = None) -> Tracer:

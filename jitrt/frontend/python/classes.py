@@ -141,13 +141,12 @@ def traced_isinstance(value: Any, classes: Any, /) -> bool:
     >>> traced_isinstance([], (int, Sized)), traced_isinstance(1.5, int | Sized)
     (True, False)
     """
-    kind = _class_of_symbol(value)
+    kind, classes = _class_of_symbol(value), _originals(classes)
     if kind is None:
         return builtins.isinstance(value, classes)
-    classes = _originals(classes)
     if isinstance(classes, tuple):
         return any(traced_isinstance(value, c) for c in classes)
-    if builtins.type(classes).__instancecheck__ is not ABCMeta.__instancecheck__ and not _is_protocol(classes):
+    if not tells_by_class(classes):
         return builtins.isinstance(value, classes)
     try:
         return builtins.issubclass(kind, classes)
@@ -155,8 +154,37 @@ def traced_isinstance(value: Any, classes: Any, /) -> bool:
         raise Untraceable(f"isinstance(…, {classes.__name__}) of a value that is being traced", user_line()) from None
 
 
-def _is_protocol(kind: Any) -> bool:
-    return bool(getattr(kind, "_is_protocol", False) and getattr(kind, "_is_runtime_protocol", False))
+def tells_by_class(kinds: Any) -> bool:
+    """Whether `isinstance` of a class, or of those of a tuple or union, depends on the class of the value alone.
+
+    Examples
+    --------
+    >>> from collections.abc import Sized
+    >>> tells_by_class((int, Sized)), tells_by_class(traced_type)
+    (True, False)
+    """
+    if isinstance(kinds, (tuple, UnionType)):
+        return all(map(tells_by_class, kinds if isinstance(kinds, tuple) else kinds.__args__))
+    asks = getattr(builtins.type(kinds), "__instancecheck__", None)
+    return asks in _OF_CLASSES or bool(getattr(kinds, "_is_protocol", False))
+
+
+_OF_CLASSES = (builtins.type.__instancecheck__, ABCMeta.__instancecheck__)
+
+
+def may_ask_values(kind: Any) -> bool:
+    """Whether what is an instance of a class may depend on more of a value than the class that it tells; in doubt.
+
+    Examples
+    --------
+    >>> from collections.abc import Sized
+    >>> from numbers import Number
+    >>> may_ask_values(Sized), may_ask_values(Number), may_ask_values(int)
+    (True, False, False)
+    """
+    if not isinstance(kind, builtins.type) or builtins.type(kind).__instancecheck__ not in _OF_CLASSES:
+        return True
+    return any("__subclasshook__" in vars(c) for c in kind.__mro__ if c is not object)
 
 
 def traced_issubclass(kind: Any, classes: Any, /) -> bool:

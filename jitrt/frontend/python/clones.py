@@ -228,6 +228,8 @@ class Clones:
 
     def _fill_class(self, made: type, kind: type) -> None:
         for name, member in vars(kind).items():
+            if name in _OF_CLASSES:
+                continue
             found = self._held(kind, name, member) if isinstance(member, np.ndarray) else self._member(member)
             if found is not member:
                 setattr(made, name, found)
@@ -323,6 +325,7 @@ class Clones:
             setattr(made, name, self.of(vars(f)[name]))
 
 
+_OF_CLASSES = frozenset({"__subclasshook__", "__init_subclass__", "__class_getitem__"})  # inherited
 _OF_SIGNATURES = {"__wrapped__", "__signature__"}  # what `inspect.signature` goes by
 _ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (
     ("range", range, traced_range), ("float", float, traced_float), ("len", len, traced_len), ("int", int, traced_int),

@@ -26,6 +26,7 @@ from ..numpy.creation import renew
 from ..numpy.draws import GLOBAL, MAKERS
 from .bytecode import Instruction, decoded, line_of
 from .captures import Capture, Captures
+from .classes import may_ask_values
 from .classuses import CLASS_NAMES, Use, names_a_class, use_of_class
 from .externals import is_external, is_vouched
 from .imports import imported_names
@@ -57,8 +58,9 @@ _OF_CODE = ("__code__", "__module__", "__name__", "__qualname__")  # that a copy
 _APPENDING = ("append", "extend")
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 _BY_NAME = frozenset({"__dict__", "__getattribute__", "__setattr__", "__delattr__"})  # of all attributes
+_OF_KIN = frozenset({"__subclasses__", "__bases__", "__base__", "__mro__", "mro"})
 _BRANCHES = frozenset(name for name in dis.opmap if "JUMP" in name or name == "FOR_ITER")
-_CHECKED = frozenset({*_LOADS, *_LOCAL_LOADS, *_ATTRIBUTES, *_STORES, *_EFFECTS, "STORE_DEREF", "COPY"})
+_CHECKED = frozenset({*_LOADS, *_LOCAL_LOADS, *_ATTRIBUTES, *_STORES, *_EFFECTS, "STORE_DEREF", "COPY", "MATCH_CLASS"})
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -274,6 +276,10 @@ class Scan:
         if name in _ATTRIBUTES or name in _STORES:
             appends = name in _ATTRIBUTES and _appends(instructions, k + 1)
             (self.captures.appended if appends else self.captures.read).add(operand)
+        if name == "MATCH_CLASS" and may_ask_values(_matched(instructions, k - 2, function)):
+            raise Untraceable(f"{code.co_name} matches a class that may look at methods")
+        if operand in _OF_KIN and name in _ATTRIBUTES:
+            raise Untraceable(f"{code.co_name} asks a class for its kin, to which copies belong")
         if name in _STORES:
             self.captures.sets_attributes = True
         if name == "MATCH_CLASS" or operand in _BY_NAME:
@@ -377,6 +383,19 @@ def _attributes(instructions: Sequence[Instruction], k: int) -> list[str]:
     """Names of the attributes that are loaded from number `k` on, one of the other."""
     following = itertools.takewhile(lambda i: i.opname in _ATTRIBUTES, itertools.islice(instructions, k, None))
     return [str(i.argval) for i in following]
+
+
+def _matched(instructions: Sequence[Instruction], k: int, function: types.FunctionType) -> Any:
+    """The class that instruction number `k` loads, an attribute perhaps; None if that is not known."""
+    attributes = []
+    while instructions[k].opname in _ATTRIBUTES:
+        attributes.append(str(instructions[k].argval))
+        k -= 1
+    name = str(instructions[k].argval) if instructions[k].opname in _LOADS else ""
+    found = function.__globals__.get(name, vars(builtins).get(name))
+    for attribute in reversed(attributes):
+        found = getattr(found, attribute, None)
+    return found
 
 
 def _without_nulls(code: types.CodeType) -> list[Instruction]:
