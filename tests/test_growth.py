@@ -237,3 +237,27 @@ def test_assumptions_are_computed_from_what_earlier_ones_have(monkeypatch):
         np.testing.assert_array_equal(b, c)
         found.append(len(computed))
     assert n < found[1] <= MOST * found[0]
+
+
+def large_class(members):
+    """A class of so many methods and properties, and a function whose code names all of them."""
+    lines = ["class Large:", "    scale = 2.0"]
+    for k in range(members):
+        lines.append(f"    @property\n    def p{k}(self):\n        return self.scale * {k}")
+        lines.append(f"    def m{k}(self, x):\n        return x + self.p{k}")
+    names = ", ".join(f"o.m{k}(x)" for k in range(members))
+    lines.append(f"def function(o, x):\n    return ({names}) if x.size > 3 else x")
+    scope = {"__name__": __name__}
+    exec("\n".join(lines), scope)
+    return scope["Large"](), scope["function"]
+
+
+def test_twice_as_many_methods():
+    counts = []
+    for members in (40, 80):
+        value, function = large_class(members)
+        args, leaves = (value, np.ones(3)), []
+        known = jitrt.jit(function)._specialisations
+        found = known.take_apart(args, {}, leaves)
+        counts.append(lines(lambda: known.take_all_apart(args, {}, leaves, found))[1])
+    assert counts[1] <= MOST * counts[0]

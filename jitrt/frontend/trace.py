@@ -25,7 +25,7 @@ from ..ir.rounding import EXACT, Rounding
 from ..ir.types import ArrayType
 from ..values.frozen import is_frozen
 from ..values.keys import GENERATORS, is_dynamic
-from ..values.kinds import OBJECT, Tree, rebuild
+from ..values.kinds import NAMED, OBJECT, Tree, rebuild
 from ..values.memory import steps_into_itself
 from ..values.trees import data_in, fields_in, methods_in, nodes
 from .context import tracing
@@ -216,6 +216,9 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
     inputs, state = _begin(request, list(map(of_own_class, originals)), excepted)
     state.has_forms = any(forms)
     symbols = _symbols(request, originals, inputs, state)
+    tuples = (what for kind, what, _ in nodes(request.structure) if kind is NAMED)
+    if captures.sets_attributes and any(kind.__dictoffset__ for kind in tuples):
+        raise Untraceable("may set an attribute of a named tuple, which has a dict, too")
     clones, given = _stand_ins(request, originals, symbols, state)
     containers = Containers(given, clones.given())
     _check_classes(request, clones)

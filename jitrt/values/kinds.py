@@ -205,8 +205,7 @@ def kind_of(value: Any, objects: bool = True) -> Kind | None:
     ----------
     value : object
     objects : bool
-        Whether objects of the user's classes are no leaves. Then tuples with names of fields are if they may have more
-        than these.
+        Whether objects of the user's classes are no leaves.
     """
     cls = type(value)
     kind = _EXACT.get(cls)
@@ -217,7 +216,7 @@ def kind_of(value: Any, objects: bool = True) -> Kind | None:
     if has_mask(value):
         return MASKED if objects else None
     if issubclass(cls, tuple):
-        return NAMED if hasattr(cls, "_fields") and not (objects and not _is_its_fields(value)) else None
+        return NAMED if hasattr(cls, "_fields") and _is_its_fields(value) else None
     if cls is types.MethodType:
         return METHOD if objects and is_own_method(value) else None
     if cls in _OTHERS:

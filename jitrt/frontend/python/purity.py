@@ -138,25 +138,27 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
     walk.behind_a_branch = True  # a name does not tell whose method it is, nor whether that is called
     walk.in_methods = True
     names = captures.texts.union(_OPERATORS, *map(names_and_texts, captures.codes))
-    done: set[tuple[type, str, bool]] = set()
+    done: dict[tuple[type, bool], set[str]] = {}
+    members, originals = functools.cache(_members), functools.cache(_originals)
     pending: list[Any] = [function, *(c.value for c in captures.values)]
     while pending:
-        code = getattr(inspect.unwrap(pending.pop()), "__code__", None)
-        names |= names_and_texts(code) if code is not None else set()
+        codes = [getattr(inspect.unwrap(f), "__code__", None) for f in pending]
+        names = names.union(*(names_and_texts(code) for code in codes if code is not None))
+        pending = []
         for kind in {*classes, *captures.classes, *_enumerations(captures)}:
             makes = captures.asks_for_classes or captures.makes_objects or kind in captures.classes
             used = names | _CONSTRUCTORS if makes else names
-            originals = _originals(kind)
-            used = used | originals if captures.computes_names else used
+            used = used | originals(kind) if captures.computes_names else used
             calls_bases = "super" in names
-            for name in used & _members(kind) - {name for k, name, bases in done if k is kind and bases >= calls_bases}:
-                done.add((kind, name, calls_bases))
+            known = done.setdefault((kind, calls_bases), set())
+            for name in used & members(kind) - known - (set() if calls_bases else done.get((kind, True), set())):
+                known.add(name)
                 holders = [c for c in kind.__mro__[:-1] if name in _own(c)]
                 for holder in holders if calls_bases else holders[:1]:
                     member = vars(holder)[name]
                     for part in _functions_of(member):
                         whole = f"{kind.__name__}.{name}"
-                        scan = Scan(captures, whole) if name in originals else walk
+                        scan = Scan(captures, whole) if name in originals(kind) else walk
                         scan.value(part, whole, (holder, name) if part is member else None)
                         pending.append(part)
     captures.watch_members({*classes, *captures.classes}, names | _CONSTRUCTORS)
