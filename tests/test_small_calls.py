@@ -291,3 +291,15 @@ def test_long_traces_in_vain_count_for_several():
         long.note_trace(k, Plain("it does nothing", operations=1000))
     assert not short.is_used_up(policy.CREDIT)
     assert long.is_used_up(policy.CREDIT)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: np.array(["a", "b"]), lambda: np.array([1, 5], "m8[s]")], ids=["text", "times"]
+)
+def test_native_code_lets_calls_fall_back_whose_dtypes_are_new_objects(monkeypatch, make):
+    """Each array of texts, or of times, has a dtype of its own."""
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    fast = jitrt.jit(lambda x, k: np.unique(x)[:k])
+    for _ in range(600):
+        assert len(fast(make(), 1)) == 1
+    assert fast.plain_reason and fast.cache_info().slow_calls < 200

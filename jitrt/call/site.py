@@ -220,6 +220,9 @@ class ServedFunction(NativeCallable):
         site, is_spared, tree, too_many = None, False, None, None
         try:
             site = self._site(kind_of_call(args, kwargs))
+            if site is self._falling_back:  # native code had none left, or the table does not describe this call
+                site.backoff.spared += self._dispatch.end_fallback()
+                self._falling_back = None
             is_spared = site.spares()
             tree = None if is_spared else known.take_apart(args, kwargs, leaves)
         except TooMany as error:

@@ -178,9 +178,10 @@ class GuardRows:
             self.add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (0, k))
 
     def add_kinds(self, arguments: Sequence[Any]) -> None:
-        """Rows of arguments of which nothing matters but their classes, and the dtypes of arrays."""
+        """Rows of arguments of which nothing matters but their classes, and dtypes of arrays but for their units."""
         for k, value in enumerate(arguments):
-            row = self._of_dtype(value.dtype) if type(value) is np.ndarray else self.typed(type(value))
+            is_array = type(value) is np.ndarray
+            row = self.typed(type(value)) if not is_array else self._of_dtype(value.dtype, dtype_word(value.dtype))
             self.rows.append(row | {"source": guard.ARGUMENT, "key": k})
 
     def add_places(self, count: int) -> int:
@@ -312,7 +313,7 @@ class GuardRows:
         if place is None and is_foreign(value):
             if kind is np.memmap:
                 raise Unguarded
-            return self._of_dtype(value.dtype) if kind is np.ndarray else self.typed(kind)
+            return self._of_dtype(value.dtype, _word_of(value.dtype)) if kind is np.ndarray else self.typed(kind)
         if place is None and kind is np.ndarray and not is_writeable(value) and is_frozen(value):
             return self.identical(original(value))
         if (kind is np.ndarray or kind is np.memmap) and where not in self.slots:
@@ -347,10 +348,10 @@ class GuardRows:
             return self.identical(value)
         raise Unguarded
 
-    def _of_dtype(self, dtype: np.dtype) -> dict[str, int]:
-        """What an array of that dtype is, whatever its shape."""
+    def _of_dtype(self, dtype: np.dtype, word: int) -> dict[str, int]:
+        """What an array of that dtype is, whatever its shape, or with a `word` of one that has it."""
         row = {"kind": guard.ARRAY, "object": id(np.ndarray), "ndim": -1, "place": self.unused}
-        if word := _word_of(dtype):
+        if word:
             return row | {"dtype": word}
         self.kept.append(dtype)
         return row | {"descr": id(dtype)}
