@@ -23,7 +23,7 @@ from . import (
     specialmethods,
     subscripts,
 )  # fmt: skip
-from .calls import is_iterator
+from .calls import check_kept, is_iterator
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
@@ -60,6 +60,7 @@ class Assignments(Comprehensions):
     def do_Assign(self, s: ast.Assign) -> None:
         if maskedassignments.assigned(self, s):
             return
+        check_kept(s.value)
         is_named = isinstance(s.value, ast.Name) or all(isinstance(t, ast.Name) for t in s.targets)
         if any(map(self._is_part_of_list, s.targets)) and is_iterator(s.value):
             value = self.drawn(s.value)
@@ -79,6 +80,7 @@ class Assignments(Comprehensions):
 
     def do_AnnAssign(self, s: ast.AnnAssign) -> None:
         if s.value is not None:
+            check_kept(s.value)
             self.assign(s.target, self.expression(s.value))
 
     def do_Delete(self, s: ast.Delete) -> None:

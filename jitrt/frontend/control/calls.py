@@ -89,6 +89,12 @@ def is_iterator(e: ast.expr) -> bool:
     return is_of_itertools(e.func) or (isinstance(e.func, ast.Name) and e.func.id in _ITERATORS)
 
 
+def check_kept(e: ast.expr) -> None:
+    """Raise `NotStaged` for an iterator over an array that may be asked for elements at several places."""
+    if isinstance(e, ast.Attribute) and e.attr == "flat":
+        raise NotStaged("a flat iterator that is kept")
+
+
 class Calls(ListCalls):
     """Expressions with calls. Parameters as for `Expressions`."""
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from ...values.functions import MISSING
 from . import containers, generators, makingobjects, scalars, sharing
+from .calls import check_kept
 from .choices import Choices, put_unbound
 from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, tabled
@@ -47,6 +48,7 @@ from .variables import Variable
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
 _MOST_FIRST = 6  # iterations that are recorded by themselves
+_OWN = "jitrt."  # modules with functions that go through their arguments once
 _MOST_CALLS = 12  # of functions inside of each other
 _MOST_WRITTEN_OUT = 24  # statements of a loop over written values that are recorded for each of them
 _RETURNED = "return"  # beside the names of variables
@@ -511,6 +513,9 @@ class Statements(Choices):
         """A call of a function whose body stands in place of the call."""
         if len(self.path) > 4 * _MOST_CALLS:
             raise NotStaged("functions that call themselves")
+        if not str(getattr(function, "__module__", "")).startswith(_OWN):
+            for argument in e.args:
+                check_kept(argument)
         self.r.inlined += 1
         if self.r.inlined > _MOST_INLINED:
             raise NotStaged("it calls too many functions")

@@ -452,6 +452,7 @@ def _stand_ins() -> dict[int, Any]:
     found: dict[int, Any] = {id(grid): _Grid(grid) for grid in (np.mgrid, np.ogrid)}
     found |= {id(concatenator): _Concatenator(concatenator) for concatenator in (np.r_, np.c_)}
     found[id(np.vectorize)] = _in_traces(np.vectorize, Vectorized)
+    found[id(np.nditer)] = _in_traces(np.nditer, _iterated)
     found[id(np.errstate)] = _in_traces(np.errstate, ErrorState)
     found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
     if hasattr(np, "row_stack"):  # which NumPy 2 warns of, and no dispatcher knows
@@ -459,6 +460,13 @@ def _stand_ins() -> dict[int, Any]:
     for module in (np.random, np.linalg, np.fft, np, math, cmath):
         found[id(module)] = ModuleStandIn(module, _member)
     return found
+
+
+def _iterated(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+    """``np.nditer`` goes through memory, which the values of what is traced do not lie in."""
+    if any(type(a) is Tracer for a in (arrays if isinstance(arrays, (list, tuple)) else (arrays,))):
+        raise Untraceable("np.nditer of values that are being traced", user_line())
+    return np.nditer(arrays, *args, **kwargs)
 
 
 def _member(name: str, value: Any) -> Any:

@@ -6,6 +6,7 @@ caller sees that in the flags of a result, and in which reshapes of it are views
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -145,8 +146,8 @@ class Orders:
             return _dense(n, by_stride(made.strides))
         if n.op.kind is Kind.SCAN and n.args[0].shape == n.shape and self._known[n.args[0]] is not None:
             return kept_order(n, [(self._own(n.args[0]), n.shape)])
-        if n.kwargs.get("axis", n.kwargs.get("axes")) is not None and len(n.args) == 1:
-            return self._of_fold(n)
+        if n.kwargs.get("axis", n.kwargs.get("axes")) is not None:
+            return self._of_fold(n) if len(n.args) == 1 else self._of_masked_fold(n)
         return None
 
     def _of_fold(self, n: Node) -> tuple[int, ...] | None:
@@ -165,6 +166,20 @@ class Orders:
                 return None
             return kept_order(n, [(tuple(own[k] for k in kept), n.shape)])
         return None
+
+    def _of_masked_fold(self, n: Node) -> tuple[int, ...] | None:
+        """The same with a ``where`` mask: the iterator goes by the strides of both."""
+        x, mask, *_ = n.args
+        is_masked = n.op.kind is Kind.COMPOUND and mask.dtype.kind == "b" and mask.shape == x.shape
+        if not is_masked or all(self._known[a] is None for a in n.args):
+            return None
+        small, *others = (_small(a.shape, self._own(a)) for a in n.args)
+        others[0] = others[0].view(np.bool_)
+        given = {name: 0 if name == "initial" else value for name, value in n.kwargs.items()}
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = n.op.numpy(small, *others, **given)  # type: ignore[misc]
+        return _dense(n, by_stride(made.strides)) if np.ndim(made) == n.type.ndim else None
 
     def _own(self, n: Node) -> tuple[int, ...]:
         found = self._known.get(n)  # arrays with one axis that are no views are contiguous, and not noted
