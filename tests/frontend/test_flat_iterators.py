@@ -1,4 +1,4 @@
-"""``x.flat`` is an iterator with a place, and `np.nditer` goes through memory: neither goes in C order from the start."""
+"""``x.flat`` is an iterator with a place, and `np.nditer` goes through memory: not in C order from the start."""
 
 import numpy as np
 import pytest

@@ -89,8 +89,11 @@ def is_iterator(e: ast.expr) -> bool:
     return is_of_itertools(e.func) or (isinstance(e.func, ast.Name) and e.func.id in _ITERATORS)
 
 
-def check_kept(e: ast.expr) -> None:
+def check_kept(e: ast.AST) -> None:
     """Raise `NotStaged` for an iterator over an array that may be asked for elements at several places."""
+    if isinstance(e, (ast.Tuple, ast.List, ast.IfExp, ast.BoolOp)):
+        for part in ast.iter_child_nodes(e):
+            check_kept(part)
     if isinstance(e, ast.Attribute) and e.attr == "flat":
         raise NotStaged("a flat iterator that is kept")
 
