@@ -5,6 +5,7 @@ A verdict decides what is tried, and never what a call gives.
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
@@ -22,6 +23,8 @@ from ..values.constants import is_constant
 from ..values.functions import underlying
 from ..values.signature import Signature
 
+# Packages whose functions are the same in each process, as long as their version is.
+_STEADY = sys.stdlib_module_names | {"numpy", "scipy"}
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 # What was said of functions, by the identities of their code, which is kept, and of all that they named then.
@@ -103,6 +106,11 @@ def _describe(function: Any, seen: set[int], texts: list[str]) -> None:
     if not isinstance(code, types.CodeType) or id(code) in seen:  # classes of functions have something else there
         return
     seen.add(id(code))
+    package = (getattr(function, "__module__", None) or "").partition(".")[0]
+    if package in _STEADY:
+        version = getattr(sys.modules.get(package), "__version__", "")
+        texts.append(f"{function.__module__}.{function.__qualname__} {version}")
+        return
     named = _named(function, code)
     identities = [id(function.__defaults__), *[id(value) for _, value in named]]
     known = _texts.get(id(code))

@@ -2,12 +2,15 @@
 
 import linecache
 import os
+import statistics
 import subprocess
 import sys
 import textwrap
 
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.sparse
 
 import jitrt
 from jitrt.codegen import cachefiles
@@ -200,3 +203,15 @@ def test_code_whose_hash_changes_is_forgotten_as_well(monkeypatch):
         f.__code__ = f.__code__.replace(co_consts=(*f.__code__.co_consts, Restless()))
         verdicts.staged_name(f, (), (), False)
     assert len(verdicts._texts) <= 4
+
+
+def test_functions_of_libraries_are_told_by_their_names():
+    """What they name in turn does not count: SciPy's have thousands of functions behind them."""
+
+    def fitted(x):
+        return scipy.optimize.curve_fit(lambda a, b: a * b, x, x)[0] + statistics.mean(x) + scipy.sparse.diags(x)
+
+    seen, texts = set(), []
+    verdicts._describe(fitted, seen, texts)
+    assert len(seen) < 8 and f"scipy.optimize._minpack_py.curve_fit {scipy.__version__}" in texts
+    assert verdicts.staged_name(fitted, (), (), False) is not None
