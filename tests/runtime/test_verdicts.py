@@ -9,8 +9,8 @@ import textwrap
 
 import numpy as np
 import pytest
-import scipy.optimize
-import scipy.sparse
+import scipy
+from scipy import optimize, sparse
 
 import jitrt
 from jitrt.codegen import cachefiles
@@ -209,7 +209,7 @@ def test_functions_of_libraries_are_told_by_their_names():
     """What they name in turn does not count: SciPy's have thousands of functions behind them."""
 
     def fitted(x):
-        return scipy.optimize.curve_fit(lambda a, b: a * b, x, x)[0] + statistics.mean(x) + scipy.sparse.diags(x)
+        return optimize.curve_fit(lambda a, b: a * b, x, x)[0] + statistics.mean(x) + sparse.diags(x)
 
     seen, texts = set(), []
     verdicts._describe(fitted, seen, texts)
