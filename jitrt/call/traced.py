@@ -273,7 +273,9 @@ class TracedCalls:
             failures: list[Exception] = []  # as in `_call`
             if not is_flat:
                 leaves.clear()
-                take_apart(args, kwargs, leaves, captures)
+                # Native code knows but the class of what is not read, of which another value may have leaves.
+                if take_apart(args, kwargs, leaves, captures) != structure:
+                    return self._call(args, kwargs)
             if found.is_changing or (found.asks_what_is_shared and found.shares(leaves)):
                 return self._call(args, kwargs)
             try:
