@@ -23,7 +23,7 @@ def waves(x):
 
 
 def drawn(o, x):
-    return np.random.normal(o.mean, o.scale) + waves(x)
+    return np.random.normal(o.mean, o.scale) + waves(x)  # noqa: NPY002
 
 
 FUNCTIONS = {
@@ -57,7 +57,7 @@ def test_what_is_not_read_may_hold_anything(name):
     for first in VALUES:
         for then in (first, first, *VALUES):
             o = State(VALUES[then](), n)
-            np.random.seed(1)
+            np.random.seed(1)  # noqa: NPY002
             want = function(o, x)
-            np.random.seed(1)
+            np.random.seed(1)  # noqa: NPY002
             np.testing.assert_allclose(fast(o, x), want, rtol=1e-14)
