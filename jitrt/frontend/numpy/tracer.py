@@ -43,6 +43,11 @@ _WITH_SIZES = frozenset({np.add, np.subtract, np.multiply, np.divide})
 _SHOWING = frozenset({"repr", "an array is made of it"})  # conversions that show the class or the dtype
 
 
+def _hash(value: Any) -> int | None:
+    """The hash of a number; None for nan, whose hash goes by the identity of the object."""
+    return None if value != value else hash(value)
+
+
 class Tracer(ArrayMethods):
     """A symbol for an array, a NumPy scalar or a Python number.
 
@@ -182,7 +187,10 @@ class Tracer(ArrayMethods):
     def __hash__(self) -> int:
         if self._is_array():
             raise TypeError("unhashable type: 'numpy.ndarray'")
-        return self._value("hash", hash)
+        found = self._value("hash", _hash)
+        if found is None:  # in a dict it is found by its identity
+            raise Untraceable("the hash of nan", user_line())
+        return found
 
     __array_priority__ = 1000.0
 
