@@ -90,6 +90,9 @@ def sizes_of(args: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
+_MANY_TRIPS = 1 << 62  # integers may be too large for floats
+
+
 def trips(args: tuple) -> float:
     """About the trips of loops, if they run over the arguments; too many to count for numbers that are no integers."""
     work = 0.0
@@ -97,7 +100,7 @@ def trips(args: tuple) -> float:
         if isinstance(a, np.ndarray):
             work += a.size
         elif isinstance(a, (int, np.integer)):
-            work += abs(int(a))
+            work += min(abs(int(a)), _MANY_TRIPS)
         elif isinstance(a, (list, str)):
             work += len(a)
     return work

@@ -120,3 +120,19 @@ def test_their_errors_are_the_users():
     for w in range(1, 9):
         with pytest.raises(TypeError, match="integer"):
             fast(np.arange(3.0), w)
+
+
+def compared(a, b):
+    return a == b, a < b, b > a, a != b
+
+
+def lengths(a, b):
+    return len(range(a, b)), sum(range(a, b)), a + b
+
+
+@pytest.mark.parametrize("function", [compared, lengths], ids=lambda f: f.__name__)
+def test_integers_that_no_float_holds(function):
+    fast = jitrt.jit(function)
+    calls = [(1, 2.0), (10**400, 1.0), (-(10**400), 1.0), (1.5, 10**400), (2, 3.0)]
+    for a, b in [*(calls if function is compared else [(2**63, 2**63 + 3), (1, 3)])] * 5:
+        assert fast(a, b) == function(a, b)

@@ -160,6 +160,8 @@ def as_float(x: Node) -> Node:
 
 
 def _is_exact_float(trace: Trace, x: Node) -> bool:
+    if x.dtype.kind != "f" and x.op.name == "constant":  # which may be too large for a float
+        return abs(int(x["value"].value)) < EXACT
     return x.dtype.kind == "f" or _is_within(trace, as_float(x), float(EXACT - 1))
 
 

@@ -71,8 +71,11 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
     if method != "__call__" and [(r.shape, r.dtype) for r in results] != [(o.shape, o.dtype) for o in outs]:
         # NumPy adds no axes to an array that is given, and computes in its dtype.
         raise Untraceable(f"{ufunc.__name__}.{method} into an array of another shape or dtype", user_line())
+    whole = next(o.shape for o in outs if o is not None)
     written = [
-        r if o is None else write_ufunc_out(ufunc, o, r, k, casting, where)
+        (r if r.shape == whole else np.broadcast_to(r, whole).copy())
+        if o is None
+        else write_ufunc_out(ufunc, o, r, k, casting, where)
         for k, (r, o) in enumerate(zip(results, outs))
     ]
     return tuple(written) if isinstance(result, tuple) else written[0]
