@@ -20,6 +20,7 @@ from . import (
     items,
     library,
     lists,
+    modular,
     objects,
     references,
     scalars,
@@ -250,6 +251,8 @@ class Expressions:
     # -- operations
 
     def of_BinOp(self, e: ast.BinOp) -> Any:
+        if (made := modular.lowest_bits(self, e)) is not None:
+            return made
         x, y = self._in_turn([e.left, e.right], self.operand)
         if isinstance(e.op, ast.Mult) and isinstance(x, list) != isinstance(y, list):
             values, count = (x, y) if isinstance(x, list) else (y, x)
