@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.LShift: "left_shift"}
 _BITS = {ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor"}
+_OF_CONSTANTS = (ast.Constant, ast.Name, ast.BinOp, ast.operator, ast.expr_context)  # as 2**32 - 1
 _WORD = 63  # bits of an integer without a sign
 
 
@@ -34,7 +35,7 @@ def lowest_bits(where: Expressions, e: ast.BinOp) -> Any:
     for whole, other in sides:
         if not (isinstance(whole, ast.BinOp) and type(whole.op) in {**_ARITHMETIC, **_BITS}):
             continue
-        given = where.expression(other) if isinstance(other, (ast.Constant, ast.Name)) else None
+        given = where.expression(other) if all(isinstance(n, _OF_CONSTANTS) for n in ast.walk(other)) else None
         if type(given) is not int:
             continue
         mask = given - isinstance(e.op, ast.Mod)
