@@ -25,6 +25,7 @@ from ..values.signature import Signature
 
 # Packages whose functions are the same in each process, as long as their version is.
 _STEADY = sys.stdlib_module_names | {"numpy", "scipy"}
+_MOST_DESCRIBED = 256  # functions behind one; to look at more takes longer than to try in vain
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 # What was said of functions, by the identities of their code, which is kept, and of all that they named then.
@@ -71,7 +72,7 @@ def staged_name(
 ) -> str | None:
     """What a function and kinds of its arguments are found by, with these values of some, and what it takes.
 
-    None if that makes sense in this process alone.
+    None if that makes sense in this process alone, or is too much to say.
 
     Parameters
     ----------
@@ -88,12 +89,16 @@ def staged_name(
     seen = set[int]()
     for value in (function, *dict.fromkeys(classes)):
         _describe(value, seen, texts)
+    if len(seen) > _MOST_DESCRIBED:
+        return None
     found = "\n".join(texts)
     return None if " at 0x" in found else found
 
 
 def _describe(function: Any, seen: set[int], texts: list[str]) -> None:
     """Say what staging finds of a function: its code, and what it names, other functions of the user's among it."""
+    if len(seen) > _MOST_DESCRIBED:
+        return
     if isinstance(function, type) and id(function) not in seen and is_plain_class(function):
         seen.add(id(function))
         for name, member in (item for c in function.__mro__[:-1] for item in vars(c).items()):

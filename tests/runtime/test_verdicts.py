@@ -215,3 +215,12 @@ def test_functions_of_libraries_are_told_by_their_names():
     verdicts._describe(fitted, seen, texts)
     assert len(seen) < 8 and f"scipy.optimize._minpack_py.curve_fit {scipy.__version__}" in texts
     assert verdicts.staged_name(fitted, (), (), False) is not None
+
+
+def test_functions_with_many_others_behind_them_have_no_name(monkeypatch):
+    monkeypatch.setattr(verdicts, "_MOST_DESCRIBED", 8)
+    text = "".join(f"def f{k}(x): return f{k + 1}(x)\n" for k in range(40)) + "def f40(x): return x\n"
+    scope = {"__name__": __name__}
+    exec(text, scope)
+    assert verdicts.staged_name(scope["f0"], (), (), False) is None
+    assert verdicts.staged_name(scope["f36"], (), (), False) is not None
