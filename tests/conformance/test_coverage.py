@@ -60,7 +60,7 @@ def test_every_row():
     folds |= {f"scan_{ufunc.__name__}" for ufunc in ACCUMULATED}
     # tests/frontend/test_python_numbers.py, test_unread.py, test_warnings.py, tests/passes/test_harmless.py
     checks = {"assume", "computed", "force", "guarded", "left_out"}  # tests/frontend/test_unread.py
-    checks |= {"scalar_multiply"}  # test_complex_products.py
+    checks |= {"scalar_multiply", "bitcast"}  # test_complex_products.py, test_bitcasts.py
     python = {name for name, op in OPS.items() if is_python(op) or op.library == LIBM}
     relaxed = {name for name, op in OPS.items() if op.library == RELAXED}  # tests/passes/test_fastmath.py
     users = {name for name, op in OPS.items() if op.emit is not None}  # by `jitrt.operation`, of other tests

@@ -514,7 +514,7 @@ class Statements(Choices):
         if len(self.path) > 4 * _MOST_CALLS:
             raise NotStaged("functions that call themselves")
         if not str(getattr(function, "__module__", "")).startswith(_OWN):
-            for argument in e.args:
+            for argument in e.args if isinstance(e, ast.Call) else ():  # it may stand for a property
                 check_kept(argument)
         self.r.inlined += 1
         if self.r.inlined > _MOST_INLINED:
