@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import sys
 import types
 import warnings
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,7 @@ import numpy as np
 from numpy._core import _methods
 
 from ...base.once import once
+from ...base.warningfilters import in_this_thread
 from ...errors import JitrtPerformanceWarning, Untraceable
 from ...ir import build as b
 from ...ir.node import Node
@@ -108,30 +108,21 @@ def watched(trace: Trace, name: str) -> contextlib.AbstractContextManager[None]:
 
 _WARNING = ("warnings", "warn", "_warn")
 _METHODS = vars(_methods)  # of arrays, that are code of Python's
-_SHOWING = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager
 def ended_by_warnings(name: str) -> Iterator[None]:
     """A context in which code raises `Warns` where it would warn.
 
-    Nothing that other threads see is changed. Of code in C the warnings are found that no filter silences. Where the
-    thread is profiled none is found.
+    Nothing that other threads see is changed. Warnings that have been shown, and are not shown again, are none.
     """
-
-    def look(frame: Any, event: str, arg: Any) -> None:
-        is_shown = event == "call" and frame.f_code is _SHOWING  # as C has it, in the name of the last line of Python
-        if is_shown or (event == "c_call" and arg is warnings.warn):
-            raise Warns(f"NumPy warns in {name}", user_line())
-
-    if sys.getprofile() is not None:
-        yield
-        return
-    sys.setprofile(look)
     try:
-        yield
-    finally:
-        sys.setprofile(None)
+        with in_this_thread("error") as place:
+            yield
+    except Warning:
+        raise Warns(f"NumPy warns in {name}", user_line()) from None
+    if place.has_warned:  # and something has caught that
+        raise Warns(f"NumPy warns in {name}", user_line())
 
 
 @functools.lru_cache(maxsize=256)
