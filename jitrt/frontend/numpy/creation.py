@@ -469,6 +469,12 @@ def _iterated(arrays: Any, *args: Any, **kwargs: Any) -> Any:
     return np.nditer(arrays, *args, **kwargs)
 
 
+@once
+def classes_of_generators() -> dict[type, Any]:
+    """What stands for classes of generators of random numbers, which code may compare with those of its own."""
+    return {kind: _member(kind.__name__, kind) for kind in (np.random.Generator, np.random.RandomState)}
+
+
 def _member(name: str, value: Any) -> Any:
     """What code finds under a name of a module."""
     found = stand_in(value)

@@ -10,8 +10,10 @@ from abc import ABCMeta
 from collections.abc import Mapping
 from types import MappingProxyType, ModuleType, UnionType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ...errors import Untraceable
+from ..numpy.standin import without_stand_in
 from .userline import user_line
 
 _STAND_INS = "jitrt."  # the modules of objects that stand for others, and say in ``__class__`` for what
@@ -29,7 +31,7 @@ class StandInForClass(type):
         return issubclass(subclass, cls._kind)
 
     def __eq__(cls, other: Any) -> bool:
-        return other is cls or other is cls._kind
+        return getattr(other, "_kind", other) is cls._kind
 
     def __hash__(cls) -> int:
         return hash(cls._kind)
@@ -94,8 +96,14 @@ def asked(kind: type, reason: str) -> type:
     >>> isinstance(1, stand_in), isinstance(1.5, (str, stand_in)), issubclass(bool, stand_in), stand_in == int
     (True, False, True, True)
     """
-    told = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
-    return _Asked(kind.__name__, (), {"_kind": kind, "_reason": reason, **told})
+    made = _known.get(id(kind))
+    if made is None:  # code compares it by identity
+        told = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
+        made = _known[id(kind)] = _Asked(kind.__name__, (), {"_kind": kind, "_reason": reason, **told})
+    return made
+
+
+_known: WeakValueDictionary[int, type] = WeakValueDictionary()  # by the identity of the class, which they keep
 
 
 def _class_of_symbol(value: Any) -> type | None:
@@ -200,6 +208,7 @@ def _originals(classes: Any) -> Any:
         return _originals(classes.__args__)
     if builtins.type(classes) is _Asked:
         return classes._kind
+    classes = without_stand_in(classes)
     return vars(classes).get("__jitrt_class__", classes) if isinstance(classes, builtins.type) else classes
 
 

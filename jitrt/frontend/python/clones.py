@@ -23,7 +23,7 @@ from ...values.functions import MISSING, Code, contents, is_callback, is_numpy, 
 from ...values.keys import GENERATORS
 from ..context import current
 from ..numpy import maskedfunctions
-from ..numpy.creation import stand_in
+from ..numpy.creation import classes_of_generators, stand_in
 from ..numpy.draws import TracedGenerator, of_object
 from ..numpy.externalcalls import external_call
 from ..numpy.operators import is_tracer, traced_complex, traced_float, traced_int, traced_len
@@ -97,7 +97,7 @@ class Clones:
         self._places = places
         self._refused = refused
         self._asked = {kind: asked(kind, why) for kind, why in refused.values() if isinstance(kind, type)}
-        self._type = type_among(self._asked | maskedfunctions.classes())
+        self._type = type_among(classes_of_generators() | self._asked | maskedfunctions.classes())
         self._known = known
         self._copies_classes = classes
         self._functions: dict[int, types.FunctionType] = {}
@@ -325,7 +325,8 @@ class Clones:
             setattr(made, name, self.of(vars(f)[name]))
 
 
-_OF_CLASSES = frozenset({"__subclasshook__", "__init_subclass__", "__class_getitem__"})  # inherited
+# What copies of classes inherit, or cannot have of their own.
+_OF_CLASSES = frozenset({"__subclasshook__", "__init_subclass__", "__class_getitem__", "__name__", "__qualname__"})
 _OF_SIGNATURES = {"__wrapped__", "__signature__"}  # what `inspect.signature` goes by
 _ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (
     ("range", range, traced_range), ("float", float, traced_float), ("len", len, traced_len), ("int", int, traced_int),
