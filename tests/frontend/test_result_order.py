@@ -397,3 +397,16 @@ def test_strides_of_arrays_without_elements(name, shape):
         compiled = jitrt.jit(function)
         for _ in range(2):
             assert [r.strides for r in compiled(x)] == [r.strides for r in function(x)]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_counts_of_broadcast_arrays(axis):
+    """NumPy counts the truth values of a copy, whose axes have another order than those of a broadcast array."""
+    fast = jitrt.jit(lambda x: np.count_nonzero(x, axis=axis))
+    a = np.arange(60.0).reshape(3, 4, 5)
+    broadcast = [np.broadcast_to(part, a.shape) for part in (a[0], a[:, :1], a[:, :, :1], a[0, 0], a[:, :1, :1])]
+    for x in [a, a.transpose(0, 2, 1), np.asfortranarray(a), a[:, ::-1, ::2], *broadcast]:
+        for values in (x, x > 3):
+            want, got = np.count_nonzero(values, axis=axis), fast(values)
+            np.testing.assert_array_equal(got, want)
+            assert got.strides == want.strides

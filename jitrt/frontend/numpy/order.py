@@ -157,6 +157,8 @@ class Orders:
         axes = {k % max(x.type.ndim, 1) for k in ((given,) if isinstance(given, int) else given)}
         if self._known[x] is not None:
             own = self._own(x)
+            if n.op.name == "count_nonzero" and x.dtype.kind != "b":  # NumPy makes truth values of it first
+                own = self.of_copy(x, x.type, own, "K") or contiguous_strides(x.shape, 1)
             if n.shape == tuple(
                 1 if k in axes else m for k, m in enumerate(x.shape)
             ):  # the reduced axes are kept with one element
