@@ -101,6 +101,15 @@ class Cell:
         assert x is not None and y is not None
         return np.may_share_memory(x, y)
 
+    def probes(self, *views: Node) -> list[np.ndarray] | None:
+        """Arrays, not to be read, of which those have common memory whose views do; None where that is not known."""
+        if any(name in RETYPED for view in views for name, *_ in region_between(view, self.content)):
+            return None
+        memory = np.empty(1, np.int8)
+        found = [self._array_like(view, memory) for view in views]
+        known = [probe for probe in found if probe is not None]
+        return known if len(known) == len(views) else None
+
     def _array_like(self, view: Node, memory: np.ndarray) -> np.ndarray | None:
         """An array, not to be read, that lies as `view`, a chain of views of the content, does if that is at `memory`.
 

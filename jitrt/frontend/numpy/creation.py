@@ -426,6 +426,7 @@ def _calls() -> dict[int, Callable[..., Any]]:
     """What calls of functions do during a trace, by the identity of the functions; see `StandIn`."""
     found: dict[int, Callable[..., Any]] = {id(np.fromfunction): _from_function, id(np.require): _required}
     found |= {id(np.geterr): _error_state, id(np.broadcast): _broadcast}
+    found |= {id(np.shares_memory): _shares, id(np.may_share_memory): _shares}
     numeric = [f for library in (math, cmath) for f in vars(library).values() if type(f) is types.BuiltinFunctionType]
     several: list[tuple[Callable[..., Any], Iterable[Any]]] = [
         (_filled, _FILLS),
@@ -467,6 +468,18 @@ def _iterated(arrays: Any, *args: Any, **kwargs: Any) -> Any:
     if any(type(a) is Tracer for a in (arrays if isinstance(arrays, (list, tuple)) else (arrays,))):
         raise Untraceable("np.nditer of values that are being traced", user_line())
     return np.nditer(arrays, *args, **kwargs)
+
+
+def _shares(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Whether two arrays have common memory: of parts of one array that is not there yet, their places tell."""
+    x, y = (*args, None, None)[:2]
+    are_parts = all(type(a) is Tracer and a._is_array() for a in (x, y)) and x._storage() is y._storage()
+    probes = x._storage().probes(x._node, y._node) if are_parts else None
+    if probes is None and (type(x) is Tracer or type(y) is Tracer):
+        raise Untraceable(f"np.{function.__name__} of what is being traced", user_line())
+    if probes is None:
+        return function(*args, **kwargs)
+    return function(*probes, *args[2:], **kwargs)
 
 
 @once

@@ -193,9 +193,9 @@ class Captures:
         self.constants[found.place] = found
 
     def unchanged(self) -> bool:
-        """Whether every captured value is still the object that was scanned, and every input of the same type."""
+        """Whether every captured value is still the object that was scanned; inputs and containers of the same type."""
         same = all(c.read() is c.value for c in self.watched())
-        same = same and all(type(c.read()) is type(c.value) for c in self.arrays)
+        same = same and all(type(c.read()) is type(c.value) for c in (*self.arrays, *self.state))
         return same and all(unchanged() for unchanged in list(self.members.values()))
 
     def watch_members(self, classes: Iterable[type], names: set[str]) -> None:
