@@ -173,7 +173,14 @@ class HostFrame(Frame):
             memory = self.values[node]
             return lambda objects: memory
         place, slot = self.hosted[node]
-        return lambda objects: np.ndarray(slot.shape, slot.dtype, objects[place], slot.offset)
+        return lambda objects: np.ndarray(slot.shape, slot.dtype, _in_order(objects[place]), slot.offset)
+
+
+def _in_order(result: np.ndarray) -> np.ndarray:
+    """The memory of a result, which has no gaps but perhaps another order, as a buffer."""
+    if result.flags.forc:
+        return result
+    return result.transpose(sorted(range(result.ndim), key=lambda axis: -result.strides[axis]))
 
 
 def _python_number(place: int) -> Fetch:

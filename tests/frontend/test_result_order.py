@@ -410,3 +410,20 @@ def test_counts_of_broadcast_arrays(axis):
             want, got = np.count_nonzero(values, axis=axis), fast(values)
             np.testing.assert_array_equal(got, want)
             assert got.strides == want.strides
+
+
+@pytest.mark.parametrize("part", [lambda y: y[..., ::-1], lambda y: y[1:], lambda y: y.view("u8"), lambda y: y])
+def test_steps_of_numpy_read_results_in_any_order(part):
+    def function(x):
+        y = x * 2
+        seen = part(y)
+        seen += 1
+        if np.median(y) > 3:
+            seen[..., -1] = 0
+        return y, seen
+
+    fast, x = jitrt.jit(function), np.arange(1200.0)
+    for array in (x.reshape(10, 20, 6).transpose(2, 0, 1), x.reshape(100, 12).T, x.reshape(30, 40), x):
+        for want, got in zip(function(array), fast(array)):
+            np.testing.assert_array_equal(want, got)
+            assert want.strides == got.strides
