@@ -235,6 +235,12 @@ def parts_of(node: Node) -> list[Sink]:
     return [Sink(part, node, start) for part, start in zip(node.args, node["starts"])]
 
 
+def writes_part_for(group: Group, user: Group) -> bool:
+    """Whether `group` writes a part of an array, and `user`, its successor, reads it or writes another part."""
+    parts = {s.into for s in group.sinks if s.is_part}
+    return not parts.isdisjoint(user.loads) or any(s.into in parts for s in user.sinks)
+
+
 def producer(node: Node) -> Node:
     """The node that has to be executed for the stored `node` to exist."""
     return node.args[0] if node.op.name == "result" else node

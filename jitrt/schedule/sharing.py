@@ -27,7 +27,7 @@ from .axes import accesses_of, expressions, loop_order
 from .cost import CACHED_BYTES, columns_of_a_turn
 from .domain import Axis, AxisKind, Domain
 from .fusion import AxisMap, Expression, Fusion, Tensor
-from .groups import Group, Sharing, needed_in_between, replaced_by, stored_axes, topological
+from .groups import Group, Sharing, needed_in_between, replaced_by, stored_axes, topological, writes_part_for
 from .layout import Layouts, local_layout, mapped_axes
 from .looptree import Classes, LoopNode, loop_tree
 from .positions import inline_most
@@ -197,13 +197,19 @@ class _Policy:
             assert expression is not None
             of[expression], made[candidate.group] = candidate, expression
             tensors.update((s.into, t) for s, t in zip(sinks, outputs) if not s.is_part)
-        self._order_by_way_of_others(made)
+        self._order_what_no_tensor_tells(made)
         return fusion, of
 
-    def _order_by_way_of_others(self, made: dict[Group, Expression]) -> None:
-        """A member that another one needs by way of groups that are not members has to be complete before it."""
+    def _order_what_no_tensor_tells(self, made: dict[Group, Expression]) -> None:
+        """Some members have to be complete before others that need them.
+
+        They are needed by way of groups that are no members, or write a part of an array that is read, or written over.
+        """
         last = max(self.place[group] for group in made)
         for group, expression in made.items():
+            for user in group.successors:
+                if user in made and writes_part_for(group, user):
+                    made[user].after.append(expression)
             stack = [s for s in group.successors if s not in made and self.place[s] < last]
             seen = set(stack)
             while stack:

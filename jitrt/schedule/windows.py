@@ -25,7 +25,7 @@ from ..ir.ops.movement import storage
 from ..ir.ops.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .cost import EVEN_SHARES, bytes_moved, is_worth_repeating, size, weighed
-from .groups import Group, Sliding, needed_in_between, replaced_by, topological
+from .groups import Group, Sliding, needed_in_between, replaced_by, topological, writes_part_for
 from .layout import Layouts, window_offsets
 
 WINDOW_BYTES = 1 << 16  # of the local rows of a turn: they stay in the second-level cache, and fit any thread's stack
@@ -128,6 +128,8 @@ class _Policy:
         if any(g.section != groups[0].section for g in groups):
             return None
         if not all(self._is_passed_on(c, groups) for c in _read(found)):
+            return None
+        if any(writes_part_for(g, user) for g in groups for user in g.successors if user in groups):
             return None
         return None if needed_in_between(groups) else found
 
