@@ -352,7 +352,10 @@ class Expressions:
             if isinstance(y, Composite) and y.kind is dict:
                 y = tuple(y.parts)
             if is_static(x) and is_static(y):
-                return (x in y) == isinstance(op, ast.In)
+                try:
+                    return (x in y) == isinstance(op, ast.In)
+                except TypeError as error:
+                    raise NotStaged("a container that cannot be searched") from error
             if isinstance(y, containers.DictView) and y.name == "keys":
                 return self.comparison(op, x, y.owner)
             y = tuple(y) if isinstance(y, (dict, set)) else y

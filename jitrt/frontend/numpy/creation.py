@@ -458,7 +458,7 @@ def _stand_ins() -> dict[int, Any]:
     found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
     if hasattr(np, "row_stack"):  # which NumPy 2 warns of, and no dispatcher knows
         found[id(np.row_stack)] = refusing("np.row_stack, of which NumPy warns")  # noqa: NPY201
-    for module in (np.random, np.linalg, np.fft, np, math, cmath):
+    for module in (np.random, np.random.mtrand, np.linalg, np.fft, np, math, cmath):
         found[id(module)] = ModuleStandIn(module, _member)
     return found
 
@@ -490,6 +490,8 @@ def classes_of_generators() -> dict[type, Any]:
 
 def _member(name: str, value: Any) -> Any:
     """What code finds under a name of a module."""
+    if value is draws.GLOBAL:
+        return draws.of_object(value)
     found = stand_in(value)
     return _harmless(name, value) if found is value else found
 

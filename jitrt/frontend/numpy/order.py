@@ -177,7 +177,7 @@ class Orders:
             return None
         small, *others = (_small(a.shape, self._own(a)) for a in n.args)
         others[0] = others[0].view(np.bool_)
-        given = {name: 0 if name == "initial" else value for name, value in n.kwargs.items()}
+        given = {name: 0 if name in ("initial", "ddof") else value for name, value in n.kwargs.items()}
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = n.op.numpy(small, *others, **given)  # type: ignore[misc]

@@ -252,8 +252,10 @@ class Clones:
             return property(*(f and self._member(f) for f in (member.fget, member.fset, member.fdel)))
         if isinstance(member, functools.cached_property):
             return functools.cached_property(self._member(member.func))
+        if isinstance(member, type):
+            return self.class_of(member)
         is_code = isinstance(member, types.FunctionType) or hasattr(member, "__jitrt_function__")
-        return self.of(member) if is_code or isinstance(member, (list, dict, types.ModuleType)) else member
+        return self.of(member) if is_code or isinstance(member, _STOOD_FOR) else member
 
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""
@@ -327,6 +329,7 @@ class Clones:
 
 # What copies of classes inherit, or cannot have of their own.
 _OF_CLASSES = frozenset({"__subclasshook__", "__init_subclass__", "__class_getitem__", "__name__", "__qualname__"})
+_STOOD_FOR = (list, dict, types.ModuleType, *GENERATORS)  # of what a class holds
 _OF_SIGNATURES = {"__wrapped__", "__signature__"}  # what `inspect.signature` goes by
 _ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (
     ("range", range, traced_range), ("float", float, traced_float), ("len", len, traced_len), ("int", int, traced_int),

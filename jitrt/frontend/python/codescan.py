@@ -22,7 +22,7 @@ from ...values.frozen import is_frozen
 from ...values.functions import MISSING, PART, contents, is_numpy, underlying
 from ...values.keys import GENERATORS
 from ...values.masked import is_masked_constant
-from ..numpy.creation import renew
+from ..numpy.creation import renew, stand_in
 from ..numpy.draws import GLOBAL, MAKERS
 from .bytecode import Instruction, decoded, line_of
 from .captures import Capture, Captures
@@ -276,8 +276,12 @@ class Scan:
         if name in _ATTRIBUTES or name in _STORES:
             appends = name in _ATTRIBUTES and _appends(instructions, k + 1)
             (self.captures.appended if appends else self.captures.read).add(operand)
-        if name == "MATCH_CLASS" and may_ask_values(_matched(instructions, k - 2, function)):
-            raise Untraceable(f"{code.co_name} matches a class that may look at methods")
+        if name == "MATCH_CLASS":
+            kind = _matched(instructions, k - 2, function)
+            if may_ask_values(kind):
+                raise Untraceable(f"{code.co_name} matches a class that may look at methods")
+            if kind in GENERATORS or stand_in(kind) is not kind:
+                raise Untraceable(f"{code.co_name} matches {kind.__name__}, for which a function stands in traces")
         if operand in _OF_KIN and name in _ATTRIBUTES:
             raise Untraceable(f"{code.co_name} asks a class for its kin, to which copies belong")
         if name in _STORES:
