@@ -1,5 +1,7 @@
 """What classes, and the classes in them, hold changes from call to call: generators, arrays, lists."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -111,3 +113,121 @@ def test_searches_of_what_is_no_container():
     fast, x = jitrt.jit(searched), np.arange(500.0)
     for names in (None, 3, ["a"], "abc") * 3:
         assert fast(x, names) == searched(x, names)
+
+
+def rising(values):
+    return np.exp(values)
+
+
+def falling(values):
+    return np.sin(values)
+
+
+class Replaced:
+    def __init__(self, values):
+        self.values = values
+
+
+def called(x):
+    return Replaced.member(x) * 2
+
+
+def read(x):
+    return Replaced(x).member * 2
+
+
+def cached(f):
+    made = functools.cached_property(lambda self: f(self.values))
+    made.__set_name__(Replaced, "member")
+    return made
+
+
+REPLACED = {
+    "staticmethod": (called, staticmethod),
+    "of a ufunc": (called, lambda f: staticmethod(np.exp if f is rising else np.sin)),
+    "ufunc": (called, lambda f: np.exp if f is rising else np.sin),
+    "classmethod": (called, lambda f: classmethod(lambda cls, values: f(values))),
+    "function": (called, lambda f: f),
+    "property": (read, lambda f: property(lambda self: f(self.values))),
+    "cached property": (read, cached),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_members_are_replaced(name):
+    f, made = REPLACED[name]
+    fast, x = jitrt.jit(f), np.linspace(0, 1, 3000)
+    for member in (rising, falling, rising):
+        Replaced.member = made(member)
+        for _ in range(6):
+            np.testing.assert_allclose(fast(x), f(x), rtol=1e-13)
+
+
+POLYNOMIAL = np.poly1d([1.0, 2.0, 3.0])
+SERIES = np.polynomial.Polynomial([1.0, 2.0, 3.0])
+
+
+class OfPolynomial:
+    polynomial = np.poly1d([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: POLYNOMIAL(x),
+        lambda x: POLYNOMIAL.coeffs[0] * np.exp(x),
+        lambda x: POLYNOMIAL.deriv()(x) + np.exp(x),
+        lambda x: OfPolynomial.polynomial(x),
+        lambda x: SERIES.coef + np.exp(x[:3]),
+    ],
+)
+def test_coefficients_of_polynomials_change(f, monkeypatch):
+    fast, x = jitrt.jit(f), np.linspace(0, 1, 3000)
+    for k in range(8):
+        np.testing.assert_allclose(fast(x), f(x), rtol=1e-13)
+        POLYNOMIAL.coeffs[0] += 1
+        OfPolynomial.polynomial[1] += 1
+        SERIES.coef[2] += 1
+        if k % 3 == 2:
+            monkeypatch.setattr(OfPolynomial, "polynomial", OfPolynomial.polynomial + 1)
+            monkeypatch.setitem(globals(), "POLYNOMIAL", POLYNOMIAL * 2)
+            monkeypatch.setattr(SERIES, "coef", SERIES.coef * 2)
+
+
+class Base:
+    factor = 2.0
+
+    def grown(self, values):
+        return np.exp(values)
+
+    @staticmethod
+    def shrunk(values):
+        return np.exp(values)
+
+
+class Derived(Base):
+    pass
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: Derived().grown(x),
+        lambda x: Derived.shrunk(x),
+        lambda x: Derived.factor * np.exp(x),
+        lambda x: Derived().factor * np.exp(x),
+        lambda x: getattr(Derived, "late", 5.0) * np.exp(x),
+        lambda x: hasattr(Derived(), "late") + np.exp(x),
+    ],
+)
+def test_classes_get_members_later(f, monkeypatch):
+    fast, x = jitrt.jit(f), np.linspace(0, 1, 3000)
+    late = {"grown": lambda self, v: np.sin(v), "shrunk": staticmethod(np.cos), "factor": 3.0, "late": 7.0}
+    for _ in range(2):
+        for _ in range(6):
+            np.testing.assert_allclose(fast(x), f(x), rtol=1e-13)
+        with monkeypatch.context() as context:
+            for name, member in late.items():
+                context.setattr(Derived, name, member, raising=False)
+            for _ in range(6):
+                np.testing.assert_allclose(fast(x), f(x), rtol=1e-13)

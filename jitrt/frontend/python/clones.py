@@ -6,6 +6,7 @@ Nothing is patched: the function itself, its module and other threads see what t
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 import inspect
 import logging
@@ -179,6 +180,10 @@ class Clones:
             return functools.partial(self.of(value.func), *map(self.of, value.args), **keywords)
         if type(value) is np.vectorize:
             return of_vectorize(value, self.of(value.pyfunc))
+        if type(value) is np.poly1d:
+            copied = copy.copy(value)
+            vars(copied).update({key: self._held(vars(value), key, part) for key, part in vars(value).items()})
+            return copied
         if type(value) is functools._lru_cache_wrapper:
             return Remembering(value)
         if type(value) is logging.Logger:
@@ -329,7 +334,7 @@ class Clones:
 
 # What copies of classes inherit, or cannot have of their own.
 _OF_CLASSES = frozenset({"__subclasshook__", "__init_subclass__", "__class_getitem__", "__name__", "__qualname__"})
-_STOOD_FOR = (list, dict, types.ModuleType, *GENERATORS)  # of what a class holds
+_STOOD_FOR = (list, dict, types.ModuleType, np.poly1d, *GENERATORS)  # of what a class holds
 _OF_SIGNATURES = {"__wrapped__", "__signature__"}  # what `inspect.signature` goes by
 _ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (
     ("range", range, traced_range), ("float", float, traced_float), ("len", len, traced_len), ("int", int, traced_int),

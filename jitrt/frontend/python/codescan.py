@@ -59,6 +59,10 @@ _APPENDING = ("append", "extend")
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 _BY_NAME = frozenset({"__dict__", "__getattribute__", "__setattr__", "__delattr__"})  # of all attributes
 _OF_KIN = frozenset({"__subclasses__", "__bases__", "__base__", "__mro__", "mro"})
+# NumPy's objects that may change, and that nothing stands for in a trace.
+_HAVE_STATE = tuple(
+    getattr(np.polynomial, name) for name in ("Polynomial", "Chebyshev", "Legendre", "Laguerre", "Hermite", "HermiteE")
+)
 _BRANCHES = frozenset(name for name in dis.opmap if "JUMP" in name or name == "FOR_ITER")
 _CHECKED = frozenset({*_LOADS, *_LOCAL_LOADS, *_ATTRIBUTES, *_STORES, *_EFFECTS, "STORE_DEREF", "COPY", "MATCH_CLASS"})
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -126,6 +130,12 @@ class Scan:
             self._note_what_changes()
             self._note(name, value, place)
             self.value(value.pyfunc if isinstance(value, np.vectorize) else value.__wrapped__, name, None)
+        elif type(value) is np.poly1d:
+            self._note(name, value, place)
+            for key, part in vars(value).items():
+                self.value(part, f"{name}.{key}", (vars(value), key))
+        elif isinstance(value, _HAVE_STATE):
+            raise Untraceable(f"uses {name}, a {type(value).__name__}, which may change from call to call")
         elif type(value) in (logging.Logger, types.ModuleType):
             self._note_what_changes()
             self._note(name, value, place)
@@ -155,7 +165,7 @@ class Scan:
                     self._note_what_changes()
                     _add(found, self.captures.arrays)
         else:
-            if place is not None and isinstance(place[0], dict):
+            if place is not None:
                 self.captures.note_constant(name, value, *place)
             if isinstance(value, type):
                 self.captures.computes_names |= is_one_of(value, BY_NAME_LATER)

@@ -155,12 +155,16 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
                 known.add(name)
                 holders = [c for c in kind.__mro__[:-1] if name in _own(c)]
                 for holder in holders if calls_bases else holders[:1]:
-                    member = vars(holder)[name]
-                    for part in _functions_of(member):
-                        whole = f"{kind.__name__}.{name}"
+                    member, whole = vars(holder)[name], f"{kind.__name__}.{name}"
+                    parts = _functions_of(member)
+                    if parts and parts[0] is not member:
+                        captures.note_constant(whole, member, holder, name)
+                    for part in parts:
                         scan = Scan(captures, whole) if name in originals(kind) else walk
                         scan.value(part, whole, (holder, name) if part is member else None)
                         pending.append(part)
+    for kind in captures.classes:  # which may get further members: its version, of which this asks, tells
+        captures.note_constant(f"{kind.__name__}.__mro__", kind.__mro__, kind, "__mro__")
     captures.watch_members({*classes, *captures.classes}, names | _CONSTRUCTORS)
 
 
