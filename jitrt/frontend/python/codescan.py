@@ -59,10 +59,6 @@ _APPENDING = ("append", "extend")
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 _BY_NAME = frozenset({"__dict__", "__getattribute__", "__setattr__", "__delattr__"})  # of all attributes
 _OF_KIN = frozenset({"__subclasses__", "__bases__", "__base__", "__mro__", "mro"})
-# NumPy's objects that may change, and that nothing stands for in a trace.
-_HAVE_STATE = tuple(
-    getattr(np.polynomial, name) for name in ("Polynomial", "Chebyshev", "Legendre", "Laguerre", "Hermite", "HermiteE")
-)
 _BRANCHES = frozenset(name for name in dis.opmap if "JUMP" in name or name == "FOR_ITER")
 _CHECKED = frozenset({*_LOADS, *_LOCAL_LOADS, *_ATTRIBUTES, *_STORES, *_EFFECTS, "STORE_DEREF", "COPY", "MATCH_CLASS"})
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -134,8 +130,8 @@ class Scan:
             self._note(name, value, place)
             for key, part in vars(value).items():
                 self.value(part, f"{name}.{key}", (vars(value), key))
-        elif isinstance(value, _HAVE_STATE):
-            raise Untraceable(f"uses {name}, a {type(value).__name__}, which may change from call to call")
+        elif type(value).__module__.startswith("numpy.polynomial."):
+            raise Untraceable(f"uses {name}, a {type(value).__name__}, whose coefficients may change")
         elif type(value) in (logging.Logger, types.ModuleType):
             self._note_what_changes()
             self._note(name, value, place)
