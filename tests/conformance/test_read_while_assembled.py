@@ -64,6 +64,23 @@ def neighbours_of_rows(x):
     return e[1:] - e[:-1] * p[1:] + p[:-1]
 
 
+def parts_that_overlap(x):
+    p = np.exp(x) * np.sin(x)
+    e = np.empty(x.shape)
+    e[:-1] = p[1:] + p[:-1]
+    e[1:] = p[1:] * p[:-1]
+    return e
+
+
+def three_parts_that_overlap(x):
+    p = np.exp(x) * np.sin(x)
+    e = np.zeros(x.shape)
+    e[:-1] = p[1:] + p[:-1]
+    e[1:] = p[1:] * p[:-1]
+    e[:-2] = p[2:] - p[:-2]
+    return e
+
+
 PROGRAMS = [
     with_reference_class,
     largest_taken_off,
@@ -88,7 +105,7 @@ def test_equal_to_numpy(f, rows):
         assert_same(fast(x), f(x), relative=1e-9, least=1.0)
 
 
-@pytest.mark.parametrize("f", [neighbours, neighbours_of_rows])
+@pytest.mark.parametrize("f", [neighbours, neighbours_of_rows, parts_that_overlap, three_parts_that_overlap])
 def test_windows(f):
     fast = jitrt.jit(f)
     for seed in range(3):
