@@ -209,7 +209,7 @@ def _binary(r: Recorder, op: str, x: Any, y: Any, product: str) -> Any:
     if op == "multiply" and dtype.kind == "c":
         op = product
     if dtype.kind in "iu" and op != "power":
-        return (_integer_binary if is_word(dtype) else _unsigned_binary)(r, op, x, y, dtype, False)
+        return _integer_binary(r, op, x, y, dtype, False)
     if op == "power" and isinstance(y, (int, float)) and y == 2 and dtype.kind in "fc":
         name = scalars.register_of(r, x, dtype)
         if dtype.kind == "c":
@@ -281,7 +281,7 @@ def _integer_power(r: Recorder, x: Any, y: Any, dtype: np.dtype, python: bool | 
         raise NotStaged("a power of an integer")
     result: Any = 1 if python is not False else dtype.type(1)
     for _ in range(exponent):
-        result = (_integer_binary if is_word(dtype) else _unsigned_binary)(r, "multiply", result, x, dtype, python)
+        result = _integer_binary(r, "multiply", result, x, dtype, python)
     return result
 
 
@@ -318,6 +318,8 @@ def _shifted(r: Recorder, op: str, x: Any, y: Any, python: bool | None) -> Any:
 
 
 def _integer_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
+    if not is_word(dtype):
+        return _unsigned_binary(r, op, x, y, dtype)
     left, right = scalars.poly_of(r, x), scalars.poly_of(r, y)
     limits = np.iinfo(dtype)
     if python is False and dtype.itemsize < 8:
@@ -360,7 +362,7 @@ def _integer_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, pytho
     raise NotStaged(f"{op} of integers")
 
 
-def _unsigned_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
+def _unsigned_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype) -> Any:
     """An operation on unsigned integers of 64 bits, in registers of their own; it stops where NumPy warns."""
     names = [scalars.register_of(r, v, dtype) for v in (x, y)]
     if op in ("floor_divide", "remainder"):

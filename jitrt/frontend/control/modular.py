@@ -18,8 +18,10 @@ from .values import INT, Scalar, dtype_of, integer, is_number, is_python_number,
 if TYPE_CHECKING:
     from .expressions import Expressions
 
-_ARITHMETIC = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.LShift: "left_shift"}
-_BITS = {ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor"}
+_OPERATIONS = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.LShift: "left_shift",
+    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
+}  # fmt: skip
 _OF_CONSTANTS = (ast.Constant, ast.Name, ast.BinOp, ast.operator, ast.expr_context)  # as 2**32 - 1
 _WORD = 63  # bits of an integer without a sign
 
@@ -33,7 +35,7 @@ def lowest_bits(where: Expressions, e: ast.BinOp) -> Any:
     else:
         return None
     for whole, other in sides:
-        if not (isinstance(whole, ast.BinOp) and type(whole.op) in {**_ARITHMETIC, **_BITS}):
+        if not (isinstance(whole, ast.BinOp) and type(whole.op) in _OPERATIONS):
             continue
         given = where.expression(other) if all(isinstance(n, _OF_CONSTANTS) for n in ast.walk(other)) else None
         if type(given) is not int:
@@ -55,18 +57,18 @@ def _is_pythons(value: Any) -> bool:
 
 def _modular(where: Expressions, e: ast.expr) -> Any:
     """An expression, whose integers are right but for multiples of 2**64."""
-    if not isinstance(e, ast.BinOp) or type(e.op) not in {**_ARITHMETIC, **_BITS}:
+    if not isinstance(e, ast.BinOp) or type(e.op) not in _OPERATIONS:
         value = where.operand(e)
         return (value + (1 << _WORD)) % (1 << 64) - (1 << _WORD) if type(value) is int else value
     x, y = where._in_turn([e.left, e.right], lambda part: _modular(where, part))
-    name = _ARITHMETIC.get(type(e.op), "")
+    name = _OPERATIONS[type(e.op)]
     if name == "left_shift" and type(y) is int and 0 <= y < _WORD:
         name, y = "multiply", 1 << y
     may_wrap = all(map(_is_pythons, (x, y))) and not (is_static(x) and is_static(y))
     if name in ("add", "subtract", "multiply") and may_wrap:
         return _wrapped(where, name, scalars.poly_of(where.r, x), scalars.poly_of(where.r, y))
     where.here = e
-    return where.operation(name or _BITS[type(e.op)], x, y)
+    return where.operation(name, x, y)
 
 
 def _wrapped(where: Expressions, name: str, x: Poly, y: Poly) -> Scalar | int:

@@ -6,13 +6,13 @@ caller sees that in the flags of a result, and in which reshapes of it are views
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ...base.warningfilters import in_this_thread
 from ...ir.node import Node, topological_order
 from ...ir.ops.contractions import RESULT
 from ...ir.ops.movement import as_view
@@ -178,8 +178,7 @@ class Orders:
         small, *others = (_small(a.shape, self._own(a)) for a in n.args)
         others[0] = others[0].view(np.bool_)
         given = {name: 0 if name in ("initial", "ddof") else value for name, value in n.kwargs.items()}
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"), in_this_thread("ignore"):
             made = n.op.numpy(small, *others, **given)  # type: ignore[misc]
         return _dense(n, by_stride(made.strides)) if np.ndim(made) == n.type.ndim else None
 
