@@ -208,7 +208,7 @@ class Choices(Assignments):
     def do_Assert(self, s: ast.Assert) -> None:
         condition = scalars.negation(self.r, self.condition(s.test))
         if condition is True:
-            is_users = not self.function.__module__.startswith(__package__)
+            is_users = not str(self.function.__module__).startswith(__package__)
             raise NotStaged("an assertion that fails" if is_users else f"arguments of {self.function.__name__}")
         if condition is not False:
             self.r.stop(condition)

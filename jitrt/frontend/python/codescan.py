@@ -130,7 +130,7 @@ class Scan:
             self._note(name, value, place)
             for key, part in vars(value).items():
                 self.value(part, f"{name}.{key}", (vars(value), key))
-        elif type(value).__module__.startswith("numpy.polynomial."):
+        elif str(type(value).__module__).startswith("numpy.polynomial."):
             raise Untraceable(f"uses {name}, a {type(value).__name__}, whose coefficients may change")
         elif type(value) in (logging.Logger, types.ModuleType):
             self._note_what_changes()
