@@ -16,7 +16,7 @@ from ..ir.ops.optable import LIBM, OPS, Kind, Op
 from ..kernels import libm, numpy_loops
 from . import cache
 
-_SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
+_SUPPORTED = frozenset("?bBhHiIlLqQfdFDmM")  # with twins: what is kept of an answer is found by equal dtypes
 _HALF = "e"  # which processors convert, and compute with by way of single precision
 _TABLE = "operations that are emitted as instructions"
 # 1, by which a product starts, changes the zeros of a complex number that it is multiplied with.

@@ -44,6 +44,7 @@ _INSTRUCTIONS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide"
 # (x + y) - x for y, where x is nan, too.
 _REARRANGED = ("reassoc", "contract", "arcp")
 _CASTABLE = frozenset("biufc")
+_LONGEST = str.maketrans("lL", "qQ")
 _HALF, _SINGLE, _DOUBLE = (np.dtype(f"f{size}") for size in (2, 4, 8))
 _EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
 _OF_HALF_BITS = frozenset({"nextafter", "spacing"})  # of whose results single precision knows nothing
@@ -253,7 +254,8 @@ def _ufunc_emitter(ufunc: np.ufunc, operands: tuple[np.dtype, ...], result: np.d
         loops = ufunc_db.get_ufunc_info(ufunc)
     except KeyError:
         return None
-    loop = loops.get("".join(t.char for t in operands) + "->" + result.char)
+    text = "".join(t.char for t in operands) + "->" + result.char
+    loop = loops.get(text) or loops.get(text.translate(_LONGEST))  # comparisons of int64 with uint64 are of longlong
     if loop is None:
         return None
     signature = typing.signature(numba_type(result), *map(numba_type, operands))

@@ -7,6 +7,9 @@ import pytest
 
 import jitrt
 from jitrt.base.dtypes import is_twin
+from jitrt.codegen.scalar import emitter
+from jitrt.frontend.control.scalars import loop_dtypes
+from jitrt.ir.ops.optable import OPS
 
 TWINS = [c for c in "iIlLqQ" if is_twin(np.dtype(c))]
 TEXTS = """x; x + 1; x + y; y + x; x.sum(); x.max(); x[0]; x[0] + y[0]; x[::2] * 2; x.copy(); x.astype(t); y.astype(t)
@@ -41,3 +44,30 @@ def test_types_of_results(char, text, form):
         compiled = jitrt.jit(function)
         for x in (first, second, first, second):
             assert seen(compiled(x, usual)) == seen(function(x, usual))
+
+
+COMPARISONS = "equal not_equal less less_equal greater greater_equal".split()
+INTEGERS = {"u8": [0, 1, 5, 2**63 - 1, 2**63, 2**64 - 1], "i8": [0, 1, -1, 5, 2**63 - 1, -(2**63)], "i2": [0, 1, -1, 5]}
+
+
+@pytest.mark.parametrize("pair", [("u8", "i8"), ("i8", "u8"), ("u8", "i2"), ("i2", "u8")], ids="-".join)
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_integers_with_and_without_a_sign(name, pair):
+    """NumPy compares them by loops of longlong alone."""
+    x, y = (np.array(INTEGERS[char], char) for char in pair)
+    x, y = np.repeat(x, y.size), np.tile(y, x.size)
+    ufunc = getattr(np, name)
+    compiled = jitrt.jit(lambda x, y: ufunc(x, y))
+    np.testing.assert_array_equal(compiled(x, y), ufunc(x, y))
+    assert not compiled.explain(x, y).host_calls
+
+
+@pytest.mark.parametrize("char", TWINS)
+def test_what_has_been_asked_of_twins(char):
+    """Equal dtypes are one key of what is kept: what was refused to longlong was refused to int64, too."""
+    twin = np.dtype(char)
+    source = np.dtype(np.int16)
+    assert emitter(OPS["cast"], (source,), twin) is not None
+    assert emitter(OPS["cast"], (source,), np.dtype(twin.str)) is not None
+    mixed = loop_dtypes(np.less, (np.dtype(np.uint64), np.dtype(np.int64)))
+    assert not any(map(is_twin, mixed))

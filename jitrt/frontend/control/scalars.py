@@ -10,6 +10,7 @@ import numpy as np
 
 from ...ir.integers import Poly
 from ...ir.ops import ufuncs  # noqa: F401 (its rows are in the op table then)
+from ...ir.types import canonical
 from .recorder import Recorder
 from .values import (
     BOOL,
@@ -50,7 +51,7 @@ def loop_dtypes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype, .
         raise NotStaged(str(error)) from None
     if any(d.kind not in _KEPT_KINDS or d.char in "egG" for d in dtypes):
         raise NotStaged(f"{ufunc.__name__} of {', '.join(map(str, operands))}")
-    return dtypes
+    return tuple(map(canonical, dtypes))
 
 
 def dtypes_of(ufunc: np.ufunc, values: Sequence[Any]) -> tuple[np.dtype, ...]:
