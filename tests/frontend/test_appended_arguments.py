@@ -136,3 +136,41 @@ def test_a_list_that_the_function_names():
             function(LOG, x)
         found.append((repr(LOG), repr(x)))
     assert found[0] == found[1]
+
+
+def axes(found=[0, 1]):  # noqa: B006
+    return found
+
+
+def noted(value, found=[0]):  # noqa: B006
+    found.append(value)
+    return value
+
+
+DEFAULTS = {
+    "the class of a parameter's": lambda x, p=[1, 2]: (type(p).__name__, repr(p), x + 1),  # noqa: B006
+    "the class of a helper's": lambda x: (type(axes()).__name__, f"{axes()}", x + 1),
+    "as a key": lambda x, p=[1]: {p: x},  # noqa: B006
+    "read": lambda x: (x.sum(axis=tuple(axes())), len(axes()), axes()),
+    "compared": lambda x: (axes() == [0, 1], axes() + [2], x * 2),
+    "a keyword's": lambda x, *, p=[3, 4]: (p[0] * x, p),  # noqa: B006
+    "grown": lambda x: (noted(x.sum()), noted.__defaults__[0][-1:]),
+}
+
+
+@pytest.mark.parametrize("what", DEFAULTS)
+def test_lists_that_are_defaults(what, monkeypatch):
+    """They are read as others are, unless a function does nothing but append to them."""
+    function = DEFAULTS[what]
+    monkeypatch.setenv("JITRT_STRICT", str(int(what != "as a key")))
+    compiled = jitrt.jit(function)
+    x = np.arange(6.0).reshape(2, 3)
+    for _ in range(4):
+        try:
+            expected = repr(function(x))
+        except TypeError as error:
+            with pytest.raises(TypeError, match=str(error)):
+                compiled(x)
+        else:
+            assert repr(compiled(x)) == expected
+    assert what in ("as a key", "grown") or not compiled.plain_reason

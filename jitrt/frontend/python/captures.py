@@ -111,8 +111,8 @@ class Captures:
         Attributes with which it does nothing but to append to them, and those that it uses in another way.
     positions : frozenset of int
         Parameters that are appended to alone.
-    used : set of int
-        Identities of the lists in `state` that are not appended to alone.
+    grown, used : set of int
+        Identities of the lists in `state` that are appended to, and of what is used in another way.
     names : set of str
         What the code may ask the user's classes for.
     members : dict of type to Unchanged
@@ -154,6 +154,7 @@ class Captures:
     methods_read: bool = False
     """Whether methods read arrays, lists or other things that can change: their copies have to run."""
 
+    grown: set[int] = field(default_factory=set)
     used: set[int] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
     members: dict[type, Unchanged] = field(default_factory=dict)
@@ -165,7 +166,7 @@ class Captures:
         """The lists that the function does nothing with, or does nothing but to append to them."""
         attributes = frozenset() if self.computes_names else frozenset(self.appended - self.read)
         read = None if self.computes_names or self.makes_objects else frozenset(self.read)
-        state = frozenset(k for k, c in enumerate(self.state) if id(c.value) not in self.used)
+        state = frozenset(k for k, c in enumerate(self.state) if id(c.value) in self.grown - self.used)
         return Growing(attributes, self.positions, state, read, MappingProxyType(dict(self.callbacks)))
 
     @property

@@ -220,8 +220,11 @@ class Scan:
             for field in ("__code__", "__defaults__", "__kwdefaults__"):
                 self.captures.note_constant(f"{name}.{field}", getattr(function, field), function, field)
         defaults = function.__defaults__ or ()
+        first = function.__code__.co_argcount - len(defaults)
+        grown = appended_parameters(function.__code__)
         for position, default in enumerate(defaults):
             if default is not PART:
+                (self.captures.grown if first + position in grown else self.captures.used).add(id(default))
                 self.value(default, f"a default of {name}", (defaults, position))
         keyword_defaults = function.__kwdefaults__ or {}
         for keyword, default in keyword_defaults.items():
@@ -357,8 +360,7 @@ class Scan:
             self.captures.note_constant(f"{name}.{rest[0]}", getattr(value, rest[0]), value, rest[0])
         elif rest and has_state(value):
             raise Untraceable(f"reads {name}.{rest[0]}")
-        if not rest or rest[0] not in _APPENDING:
-            self.captures.used.add(id(value))
+        (self.captures.grown if rest and rest[0] in _APPENDING else self.captures.used).add(id(value))
         self.value(value, name, place)
 
 
