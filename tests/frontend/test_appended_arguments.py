@@ -148,12 +148,12 @@ def noted(value, found=[0]):  # noqa: B006
 
 
 DEFAULTS = {
-    "the class of a parameter's": lambda x, p=[1, 2]: (type(p).__name__, repr(p), x + 1),  # noqa: B006
+    "the class of a parameter's": lambda x, p=[1, 2]: (type(p).__name__, repr(p), x + 1),
     "the class of a helper's": lambda x: (type(axes()).__name__, f"{axes()}", x + 1),
-    "as a key": lambda x, p=[1]: {p: x},  # noqa: B006
+    "as a key": lambda x, p=[1]: {p: x},
     "read": lambda x: (x.sum(axis=tuple(axes())), len(axes()), axes()),
-    "compared": lambda x: (axes() == [0, 1], axes() + [2], x * 2),
-    "a keyword's": lambda x, *, p=[3, 4]: (p[0] * x, p),  # noqa: B006
+    "compared": lambda x: (axes() == [0, 1], [*axes(), 2], x * 2),
+    "a keyword's": lambda x, *, p=[3, 4]: (p[0] * x, p),
     "grown": lambda x: (noted(x.sum()), noted.__defaults__[0][-1:]),
 }
 
