@@ -31,11 +31,14 @@ def constant(value: Any) -> Node:
     Raises
     ------
     NotCovered
-        If its elements are Python objects: nodes could be among them, and what these are is not known yet.
+        If its elements are Python objects: nodes could be among them, and what these are is not known yet; or of a twin
+        of one of NumPy's usual dtypes.
     """
     type_ = type_of(value)
     if type_.dtype.hasobject:
         raise NotCovered("an array of Python objects")
+    if isinstance(value, (np.ndarray, np.generic)) and is_twin(value.dtype):
+        raise NotCovered(f"an operand of {value.dtype.type.__name__}")
     return Node(CONSTANT, (), (("value", Constant(value)),), type_)
 
 

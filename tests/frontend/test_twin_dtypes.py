@@ -18,7 +18,7 @@ np.asarray(y, t) + 1; np.where(x > 1, x, 0); np.concatenate([x, y]); np.cumsum(x
 np.bincount(y, minlength=t(3)); np.maximum.accumulate(x); np.sort(x); np.ptp(x); t(3) * y; t(3) + y[0]; y.sum(dtype=t)
 np.add(y, 1, dtype=t); x @ x; x.dtype.char; x.dtype.num; x.dtype is np.dtype(np.int64); isinstance(x[0], np.int64)
 np.result_type(x, y).char; [v for v in x]; max(x); x.tolist(); C * y; C.sum() + y; np.zeros_like(y, dtype=t)
-np.linspace(0, 3, 4, dtype=t)"""
+np.linspace(0, 3, 4, dtype=t); np.where(x > 1, C[0], y); np.where(y > 1, t(1), 2); np.select([y > 1], [t(1)])"""
 FORMS = ("return {}", "total = 0\n    for k in range(3):\n        total += k\n    return {}, total")
 
 
