@@ -24,6 +24,7 @@ from . import (
     external,
     folding,
     generators,
+    items,
     library,
     makingobjects,
     mathematics,
@@ -102,8 +103,6 @@ class Calls(ListCalls):
     """Expressions with calls. Parameters as for `Expressions`."""
 
     def of_Call(self, e: ast.Call) -> Any:
-        if any(k.arg is None for k in e.keywords):
-            raise NotStaged("starred keyword arguments")
         iterates = bool(e.args) and (is_iterator(e.args[0]) or generators.is_generator(self, e.args[0]))
         function = None if isinstance(e.func, ast.Attribute) else self.expression(e.func)
         if isinstance(e.func, ast.Name) and iterates:
@@ -161,7 +160,21 @@ class Calls(ListCalls):
         """What `first` stands for, and the arguments that are given by position; those by name."""
         values = self._several([*first, *e.args, *(k.value for k in e.keywords)], evaluate)
         count = len(values) - len(e.keywords)
-        return values[:count], {str(k.arg): v for k, v in zip(e.keywords, values[count:])}
+        named: dict[str, Any] = {}
+        for k, value in zip(e.keywords, values[count:]):
+            parts = self._items(value, k.value) if k.arg is None else {k.arg: value}
+            if parts.keys() & named.keys() or not all(type(name) is str for name in parts):
+                raise NotStaged("names of arguments")
+            named |= parts
+        return values[:count], named
+
+    def _items(self, value: Any, e: ast.expr) -> dict[Any, Any]:
+        """What a dict holds of which the keys are known."""
+        is_dict = isinstance(value, dict) or (isinstance(value, Composite) and value.kind is dict)
+        if not is_dict or containers.is_container(value):
+            raise NotStaged("starred keyword arguments")
+        keys = list(value.parts if isinstance(value, Composite) else value)
+        return {key: items.read(self, value, key, e) for key in keys}
 
     def _method(self, array: Array, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         if name == "tolist" and not (args or kwargs):

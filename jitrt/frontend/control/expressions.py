@@ -503,8 +503,8 @@ class Expressions:
         parts = {k: self.kept(self.expression(v)) for k, v in zip(keys, e.values)}
         return self.dict_of(parts, e)
 
-    def dict_of(self, parts: dict[Any, Any], e: ast.expr) -> Any:
-        """A dict that an expression makes."""
+    def dict_of(self, parts: dict[Any, Any], e: ast.expr | ast.arg) -> Any:
+        """A dict that an expression makes, or a call for a parameter."""
         place = self.place_of(e)
         if containers.is_hashed(self.r, place):
             return containers.hashed(self, parts, e)

@@ -133,6 +133,8 @@ class _Splice:
         names = [*parameter_names(definition), *assigned(definition.body)]
         if not isinstance(function, LocalFunction):
             self._check_names(function, definition, names)
+        if definition.args.kwarg:
+            raise NotStaged("a generator that takes any arguments by name")
         bound = bind(definition, defaults, [where.kept(v) for v in args], kwargs, named)
         for name, value in bound.items():
             where.variables[self.prefix + name] = where.kept(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .source import assigned, check_parameters, parameter_names
+from .source import assigned, parameter_names
 from .values import Composite, NotStaged, held_by, is_static
 
 
@@ -54,7 +54,6 @@ def local_function(definition: ast.FunctionDef, scope: Any) -> LocalFunction:
     NotStaged
         If it assigns names of the function around it, is no plain function, or has defaults that can change.
     """
-    check_parameters(definition)
     refused = (ast.Nonlocal, ast.Global, ast.Await)
     if definition.decorator_list or any(isinstance(n, refused) for n in ast.walk(definition)):
         raise NotStaged(f"the definition of {definition.name}")

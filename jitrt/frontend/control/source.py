@@ -61,7 +61,6 @@ def generator_of(code: types.CodeType) -> ast.FunctionDef:
         raise NotStaged("its source is not to be had")
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise NotStaged("a generator")
-    check_parameters(found)
     found = _with_private_names(found, code)
     if not _are_alike(_compiled(found, code), code):  # a file that has been written since it was read
         raise NotStaged("its source is that of another function")
@@ -132,7 +131,7 @@ def _indented_block(code: types.CodeType) -> ast.Module | None:
 def _compiled(definition: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
     """The code of a definition inside of a function that has the variables which `code` finds in cells."""
     a, none = definition.args, ast.Constant(None)  # defaults are no part of the code
-    args = ast.arguments(a.posonlyargs, a.args, a.vararg, a.kwonlyargs, [none] * len(a.kwonlyargs), None, [])
+    args = ast.arguments(a.posonlyargs, a.args, a.vararg, a.kwonlyargs, [none] * len(a.kwonlyargs), a.kwarg, [])
     bare = ast.FunctionDef("f", args, definition.body, [])
     around = syntax_tree(f"def around({', '.join(code.co_freevars)}): pass").body[0]
     assert isinstance(around, ast.FunctionDef)
@@ -171,15 +170,9 @@ _OF_CALLS = ("PUSH_NULL", "PRECALL", "RESUME", "EXTENDED_ARG", "NOP")
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
-def check_parameters(definition: ast.FunctionDef) -> None:
-    """Raise `NotStaged` for a parameter that takes any arguments that are given by name."""
-    if definition.args.kwarg:
-        raise NotStaged("a parameter that takes any arguments by name")
-
-
 def parameter_names(definition: ast.FunctionDef) -> tuple[str, ...]:
     """The names of the parameters."""
-    rest = [definition.args.vararg] if definition.args.vararg else []
+    rest = [a for a in (definition.args.vararg, definition.args.kwarg) if a is not None]
     return (*positional_names(definition), *(a.arg for a in (*definition.args.kwonlyargs, *rest)))
 
 
@@ -311,7 +304,10 @@ def bind(
     names, alone = positional_names(definition), len(definition.args.posonlyargs)
     own = [a.arg for a in definition.args.kwonlyargs]
     rest, args = args[len(names) :], args[: len(names)]
-    if (rest and not definition.args.vararg) or not kwargs.keys() <= {*names[max(len(args), alone) :], *own}:
+    more = {k: v for k, v in kwargs.items() if k not in (*names[alone:], *own)}
+    kwargs = {k: v for k, v in kwargs.items() if k not in more}
+    is_too_much = (rest and not definition.args.vararg) or (more and not definition.args.kwarg)
+    if is_too_much or not kwargs.keys() <= {*names[max(len(args), alone) :], *own}:
         raise NotStaged(f"arguments of {definition.name}")
     bound = dict(zip(names, args)) | kwargs
     for name, value in (*zip(names[len(names) - len(defaults) :], defaults), *(named or {}).items()):
@@ -323,4 +319,6 @@ def bind(
         raise NotStaged(f"arguments of {definition.name}")
     if definition.args.vararg:
         bound[definition.args.vararg.arg] = tuple(rest)
+    if definition.args.kwarg:
+        bound[definition.args.kwarg.arg] = more
     return bound

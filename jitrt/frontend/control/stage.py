@@ -245,7 +245,7 @@ def _stage(
     call = Statements(r, function, variables, captures, (function.__code__,), returned)
     r.live = pointers_of(call)
     with r.block() as body:
-        call.block(definition.body)
+        call.body(definition)
         if not call.ends:
             returned(None)
     r.scope("function", body)

@@ -215,6 +215,12 @@ class Statements(Choices):
         if self.outer is not None:
             yield from self.outer.live()
 
+    def body(self, definition: ast.FunctionDef) -> None:
+        """Record what the function does, whose parameter for any arguments by name holds a dict of its own."""
+        if (more := definition.args.kwarg) is not None:
+            self.variables[more.arg] = self.dict_of(self.variables[more.arg], more)
+        self.block(definition.body)
+
     def block(self, body: list[ast.stmt]) -> None:
         """Record statements, up to one behind which execution does not get."""
         for statement in body:
@@ -533,7 +539,7 @@ class Statements(Choices):
         around = r.around()
         path = (*self.path, e.lineno, span(e), definition)
         if returns_at_end(definition):
-            return self._in_place_of_call(function, definition.body, bound, path)
+            return self._in_place_of_call(function, definition, bound, path)
         if (settled := self.settled.get(path)) is not None:  # found when what is around was visited before
             kind = seen_from(r, settled[_RETURNED], around)
         for _ in range(_MOST_ROUNDS):
@@ -560,7 +566,7 @@ class Statements(Choices):
                 place = r.place()
                 try:
                     with r.block() as body:
-                        inner.block(definition.body)
+                        inner.body(definition)
                         if not inner.ends:
                             returned(None)
                 except _ReturnsOther as found:
@@ -577,7 +583,7 @@ class Statements(Choices):
         raise NotStaged("results whose types do not settle")
 
     def _in_place_of_call(
-        self, function: Any, body: list[ast.stmt], variables: dict[str, Any], path: tuple[Any, ...]
+        self, function: Any, definition: ast.FunctionDef, variables: dict[str, Any], path: tuple[Any, ...]
     ) -> Any:
         """The statements of a function that returns behind the last one, as if they stood here."""
         r, values = self.r, list[Any]()
@@ -585,7 +591,7 @@ class Statements(Choices):
         live, r.live = r.live, pointers_of(inner)
         place = r.place()
         try:
-            inner.block(body)
+            inner.body(definition)
         finally:
             r.live = live
             r.begin_again(place)
