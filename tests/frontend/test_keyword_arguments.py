@@ -1,4 +1,4 @@
-"""Arguments by name that a dict holds, ``f(**options)``, and parameters that take any of them, in functions with loops."""
+"""Arguments by name that a dict holds, ``f(**options)``, and parameters that take any of them, in loops."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def handed_on(x, **options):
 def of_several(x):
     t = 0.0
     for i in range(len(x)):
-        t += inner(x[i], c=1.0, **{"d": float(i)}, **{"e": x[0]})
+        t += inner(x[i], c=1.0, **{"d": float(i)}, **{"e": x[0]})  # noqa: PIE804
     return t
 
 
@@ -112,7 +112,7 @@ def of_numpy(x):
 def of_objects(x):
     t = 0.0
     for v in x:
-        t += Pair(v, **{"right": 2.0}).sum(by=v) + Pair(v).sum(**{"by": 3})
+        t += Pair(v, **{"right": 2.0}).sum(by=v) + Pair(v).sum(**{"by": 3})  # noqa: PIE804
     return t
 
 

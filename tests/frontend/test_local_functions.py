@@ -82,7 +82,6 @@ def test_a_choice_of_local_functions_is_left_to_python():
     [
         "    def f(v):\n        global s\n        s = v\n        return s\n",
         "    def f(v):\n        yield v\n",
-        "    def f(v, **more):\n        return v\n",
         "    def f(v, found=[]):\n        found.append(v)\n        return len(found)\n",
         "    f = make(3)\n",
     ],
