@@ -32,7 +32,7 @@ from ..ir.loops import is_exact
 from ..ir.rounding import Rounding
 from ..ir.verify import verify
 from ..kernels.entry import TABLE
-from ..kernels.procedure import WATCHED
+from ..kernels.procedure import MOST_INTEGER, WATCHED
 from ..passes.fastmath import relaxed
 from ..values.functions import MISSING
 from ..values.keys import GENERATORS, layout_key
@@ -71,6 +71,8 @@ def kind_of(value: Any) -> Any:
     """What the compiled code depends on."""
     if type(value) is str:
         return str, value.isascii()  # a text of other characters is a constant
+    if type(value) is int and not -MOST_INTEGER <= value <= MOST_INTEGER:
+        return int, "of more than a word"
     return (list, element_types(value)) if type(value) is list else layout_key(value)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt.runtime.stagedfunction import StagedFunction
 
 ARRAYS = [
     np.linspace(-2, 2, 7),
@@ -426,3 +427,22 @@ def test_numbers_in_closures():
     for k in [*range(20), 3, 4.5, 2**64, 7]:
         change(k)
         np.testing.assert_array_equal(fast(x), x * k + (k > 5))
+
+
+def test_no_procedure_is_asked_for_integers_of_more_than_a_word(monkeypatch):
+    asked = []
+    native = StagedFunction.native
+    monkeypatch.setattr(StagedFunction, "native", lambda self, call: asked.append(call.args) or native(self, call))
+
+    def generated(s, n):
+        t = 0
+        for _ in range(n):
+            s = (1103515245 * s + 12345) % 2**31
+            t = t * 31 + s
+        return s, t
+
+    fast = jitrt.jit(generated)
+    for s in (3, 2**64, 2**70, -(2**63) - 1, 5, 2**64):
+        for n in (3, 40):
+            assert fast(s, n) == generated(s, n)
+    assert all(abs(s) < 2**63 for s, _ in asked)

@@ -373,6 +373,8 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
     if isinstance(value, STATIC) or is_function(value):
         raise NeedsValue(number)
     if type(value) is int:
+        if abs(value) > MOST_INTEGER:
+            raise NotStaged("an integer of more than a word")
         r.parameters.append(Parameter(name, INT))
         r.facts.bound(name, [-MOST_INTEGER], [MOST_INTEGER])
         return Scalar(INT, True, "", Poly.name(name), number)
