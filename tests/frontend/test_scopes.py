@@ -137,7 +137,25 @@ def handled_inside(a, b):
         return big * 0 + b * 2
 
 
+def the_same_sums(a, b):
+    c = np.cos(b)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        inside = (a + b) / (1 + c) + np.log(a)
+    return inside, a + b, 1 + c, np.sqrt(b)
+
+
+def the_same_in_both(a, b):
+    with np.errstate(divide="ignore"):
+        x = np.exp(a) * b
+        y = np.sqrt(a - b)
+    with np.errstate(over="ignore"):
+        z = np.sqrt(a - b) + a / (b + 1)
+    with np.errstate(divide="raise"):
+        return x + np.exp(a) * b, z + np.sqrt(a - b), y
+
+
 FUNCTIONS = [
+    the_same_sums, the_same_in_both,
     safe_ratio, between, whole, behind, in_front, nested, stricter, raising, twice_the_same, looks_inside, in_a_loop,
     around_a_loop, in_a_helper, nan_mean, silent_division, silent_for_others, handled_inside,
 ]  # fmt: skip

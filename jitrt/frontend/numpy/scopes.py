@@ -173,7 +173,7 @@ class Phases:
             If it has been recorded in another scope, where an exception of it means something else.
         """
         known = self._tags.get(node)
-        if known is not None and self._scopes[known] != self.scope and _exceptions(node):
+        if known is not None and not self.scope.agrees(self._scopes[known], _exceptions(node)):
             raise Untraceable("computes the same under two error states", user_line())
 
     def _tag(self, nodes: Iterable[Node], number: int) -> None:
