@@ -51,6 +51,48 @@ def test_products_of_any_size_and_layout(one, other, dtype):
         assert f._loops.serving
 
 
+@pytest.mark.wide
+@pytest.mark.parametrize("chars", ["DD", "FF", "dD", "Dd", "fD", "Fd", "iD"])
+@pytest.mark.parametrize(("one", "other"), SHAPES)
+def test_products_of_complex_numbers(one, other, chars):
+    """BLAS takes their factors by address, and matrices of floats as complex ones."""
+    rng = np.random.default_rng(0)
+    for layouts in itertools.product(range(3), repeat=2):
+        a, b = (
+            _laid_out((9 * rng.random(s) + (1j * rng.random(s) if c in "DF" else 0)).astype(c), k)
+            for s, k, c in zip((one, other), layouts, chars)
+        )
+        f = jitrt.jit(_repeated)
+        want, total = _repeated(a, b, 3)
+        for _ in range(2):
+            made, its = f(a, b, 3)
+            assert made.dtype == want.dtype
+            np.testing.assert_allclose(made, want, rtol=1e-5)
+            np.testing.assert_allclose(its, total, rtol=1e-5)
+        assert f._loops.serving
+
+
+def _evolved(u, psi, n):
+    energies, overlap = np.empty(n), 0j
+    for i in range(n):
+        psi = u @ psi
+        psi = psi / np.linalg.norm(psi)
+        energies[i] = np.vdot(psi, u @ psi).real
+        overlap += np.vdot(psi[::2], psi[1::2]) + np.dot(psi, psi.conj())
+    return psi, energies, overlap
+
+
+@pytest.mark.parametrize("count", [2, 4, 30])
+def test_states_that_evolve(count):
+    rng = np.random.default_rng(count)
+    u, psi = (rng.random(s) + 1j * rng.random(s) for s in ((count, count), (count,)))
+    f = jitrt.jit(_evolved)
+    for _ in range(2):
+        for got, want in zip(f(u, psi, 9), _evolved(u, psi, 9)):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+    assert f._loops.serving
+
+
 def _parts(a, x, n):
     for k in range(n):
         x = a.T @ (a @ x)

@@ -13,8 +13,8 @@ from . import arrays as a
 from . import subscripts
 from .recorder import Recorder
 from .registry import as_array, function
+from .reshaping import in_c_order
 from .scalars import dtypes_of, from_register, register_of
-from .shapes import reshape
 from .values import BOOL, INT, Array, NotStaged, dtype_of, is_number, is_static
 
 
@@ -56,7 +56,7 @@ def nonzero(r: Recorder, array: Any) -> tuple[Array, ...]:
 @function(np.flatnonzero)
 def _flatnonzero(r: Recorder, array: Any) -> Array:
     array = as_array(r, array)
-    (found,) = _places(r, _mask(r, reshape(r, array, array.size, True)))
+    (found,) = _places(r, _mask(r, in_c_order(r, array, (array.size,))))
     return found
 
 
@@ -98,7 +98,7 @@ def _extract(r: Recorder, condition: Any, array: Any) -> Array:
 def _take(r: Recorder, array: Any, indices: Any, axis: Any = None) -> Any:
     array = as_array(r, array)
     indices = as_array(r, indices) if isinstance(indices, (tuple, list)) and indices else indices
-    array = reshape(r, array, array.size, True) if axis is None and array.ndim > 1 else array
+    array = in_c_order(r, array, (array.size,)) if axis is None and array.ndim > 1 else array
     if array.ndim != 1 or axis not in (None, 0) or not isinstance(indices, Array) or indices.dtype.kind not in "iu":
         raise NotStaged("elements along an axis")
     return subscripts.read(r, array, indices)

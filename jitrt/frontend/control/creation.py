@@ -15,8 +15,8 @@ from .arrays import ONE, ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, shape_of
+from .reshaping import contiguous
 from .scalars import poly_of, register_of, static_integer
-from .shapes import contiguous
 from .values import BOOL, FLOAT, INT, Array, NotStaged, dtype_of, is_number, is_python_number, is_static
 
 

@@ -23,9 +23,9 @@ from . import (
     modular,
     objects,
     references,
+    reshaping,
     scalars,
     sequences,
-    shapes,
     specialmethods,
     strings,
 )
@@ -201,7 +201,7 @@ class Expressions:
                 known = {"ndim": value.ndim, "dtype": value.dtype, "itemsize": value.dtype.itemsize}
                 return integer(value.size) if name == "size" else known[name]
             if name == "flat":
-                return shapes.flat(self.r, value)
+                return reshaping.flat(self.r, value)
             if name == "T":
                 return a.transpose(self.r, value, range(value.ndim)[::-1])
             if name in ("real", "imag") and value.dtype.kind != "c" and name == "real":

@@ -12,8 +12,8 @@ from . import arrays as a
 from .arrays import ZERO
 from .recorder import Recorder
 from .registry import FUNCTIONS, METHODS, Handler, as_array, function, known_dtype, ufunc
+from .reshaping import in_c_order
 from .scalars import from_register, register_of, static_integer
-from .shapes import reshape
 from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, integer, is_static
 
 
@@ -155,7 +155,7 @@ def _searching(op: str) -> Handler:
             raise NotStaged("the place of an extreme along several axes")
         axes = _axes(array, axis)
         if axis is None or array.ndim == 1:
-            flat = reshape(r, array, array.size, True)
+            flat = in_c_order(r, array, (array.size,))
             found = a.search(r, op, flat.shape, flat.dtype, lambda i: flat.element((i,)))
             return integer(found, INT, False)
         (k,) = axes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..python.elsewhere import vectorized
-from . import choosing, creation, folding, ordering, products, searching, shapes  # noqa: F401 (their rows are in the table)
+from . import choosing, creation, folding, ordering, products, reshaping, searching, shapes  # noqa: F401 (their rows are in the table)
 from .products import product
 from .registry import FUNCTIONS, METHODS, scalar_if_0d, ufunc
 from .written import WRITTEN

@@ -14,7 +14,7 @@ from . import arrays as a
 from .arrays import ONE, ZERO
 from .recorder import Recorder
 from .registry import as_array, function
-from .shapes import reshape
+from .reshaping import in_c_order
 from .subscripts import rows_of
 from .values import INT, Array, NotStaged
 from .written_order import is_long
@@ -41,7 +41,7 @@ def _runs(r: Recorder, array: Any, axis: Any) -> tuple[Array, Array]:
     """A copy of the array, and this copy as rows along its last axis."""
     array = as_array(r, array)
     if axis is None:
-        array = reshape(r, array, array.size, True)
+        array = in_c_order(r, array, (array.size,))
     elif axis not in (-1, array.ndim - 1) or not (array.c_order or array.ndim == 1):
         raise NotStaged("sorting along another axis")
     if not array.ndim:
@@ -54,7 +54,7 @@ def _as_rows(r: Recorder, made: Array) -> Array:
     count = ONE
     for extent in made.shape[:-1]:
         count = count * extent
-    return reshape(r, made, (count, made.shape[-1]), False)
+    return in_c_order(r, made, (count, made.shape[-1]))
 
 
 @function(np.sort)

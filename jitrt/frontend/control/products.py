@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.frozen import replaced
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from ...kernels import external
@@ -38,21 +39,24 @@ def product(r: Recorder, x: Any, y: Any) -> Any:
     if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
         raise NotStaged("a product of arrays of three axes")
     *operands, dtype = loop_dtypes(np.multiply, (x.dtype, y.dtype))
-    if dtype.kind not in "fiu":
+    if dtype.kind not in "fiuc":
         raise NotStaged(f"a product of arrays of {dtype}")
+    if dtype.kind == "c" and x.ndim + y.ndim > 2:  # as NumPy does for BLAS
+        x, y = (a.cast(r, m, dtype) if m.dtype != dtype else m for m in (x, y))
     x, y = a.materialise(r, x), a.materialise(r, y)
     r.require_equal(x.shape[-1], y.shape[0])
     if x.ndim == y.ndim == 1:
         return a.fold(r, "add", a.elementwise(r, "multiply", [x, y], operands, dtype), (0,), False, dtype)
     r.has_products = True
     made = a.fresh(r, dtype, (*x.shape[:-1], *y.shape[1:]))
-    symbol = external.symbol(f"blas.cblas_{dtype.char}{'gemv' if made.ndim == 1 else 'gemm'}")
+    letter = {"F": "c", "D": "z"}.get(dtype.char, dtype.char)
+    symbol = external.symbol(f"blas.cblas_{letter}{'gemv' if made.ndim == 1 else 'gemm'}")
     call = None if symbol is None or {x.dtype, y.dtype} != {dtype} else _call_of_blas(r, x, y, made)
     if call is None:
         _by_loops(r, x, y, made)
         return made
     work = math.prod((*x.shape, *y.shape[1:]), start=ONE)
-    is_small = r.machine("<=", work, Poly.number(_SMALL[made.ndim == 2]))
+    is_small = r.machine("<=", work, Poly.number(_SMALL[dtype.kind][made.ndim == 2]))
     with r.block() as small:
         r.suppose(is_small, True)
         _by_loops(r, x, y, made)
@@ -64,7 +68,8 @@ def product(r: Recorder, x: Any, y: Any) -> Any:
     return made
 
 
-_SMALL = 1 << 14, 1 << 12  # multiplications of a matrix with a vector, and with a matrix, that no call is worth
+# Multiplications of a matrix with a vector, and with a matrix, that no call is worth.
+_SMALL = {"f": (1 << 14, 1 << 12), "c": (1 << 5, 1 << 5)}
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # CBLAS's constants
 
 
@@ -110,20 +115,31 @@ def _call_of_blas(r: Recorder, x: Array, y: Array, made: Array) -> Callable[[], 
 
     def call() -> list[Any]:
         (turned, step, first), (its_turned, its_step, second) = places
+        one, zero = _one_and_zero(r, made.dtype)
         if made.ndim == 2:
             flags = [_TRANSPOSED if t else _AS_IT_IS for t in (turned, its_turned)]
             sizes = [x.shape[0], y.shape[1], x.shape[1]]
-            rest = [1.0, first, step, second, its_step, 0.0, made.memory, made.shape[1]]
+            rest = [one, first, step, second, its_step, zero, made.memory, made.shape[1]]
             return [_ROW_MAJOR, *flags, *sizes, *rest]
         matrix, turns = (x, turned) if x.ndim == 2 else (y, not its_turned)
         in_memory, across = ((first, step), (second, its_step))[:: 1 if x.ndim == 2 else -1]
         rows, columns = matrix.shape[:: -1 if turns == (x.ndim == 2) else 1]
         return [
             _ROW_MAJOR, _TRANSPOSED if turns else _AS_IT_IS, rows, columns,
-            1.0, *in_memory, *across, 0.0, made.view, 1,
+            one, *in_memory, *across, zero, made.view, 1,
         ]  # fmt: skip
 
     return call
+
+
+def _one_and_zero(r: Recorder, dtype: np.dtype) -> tuple[View | float, View | float]:
+    """The factors of BLAS's functions, which take complex numbers by their addresses."""
+    if dtype.kind != "c":
+        return 1.0, 0.0
+    held = a.fresh(r, dtype, (Poly.number(2),))
+    for k, value in enumerate((1, 0)):
+        a.store(r, held, (Poly.number(k),), r.literal(value, dtype))
+    return held.memory, replaced(held.memory, offset=held.memory.offset + dtype.itemsize)
 
 
 def _leading(r: Recorder, m: Array) -> tuple[bool, Poly, View] | None:

@@ -14,8 +14,8 @@ from . import arrays as a
 from .arrays import ONE, ZERO
 from .recorder import Recorder
 from .registry import as_array, function
+from .reshaping import in_c_order
 from .scalars import from_register, register_of
-from .shapes import reshape
 from .values import BOOL, INT, Array, NotStaged, Scalar, dtype_of, is_number, is_static
 
 _MOST_STEPS = 48  # halves of an array
@@ -39,13 +39,13 @@ def searchsorted(r: Recorder, array: Any, v: Any, side: Any = "left") -> Any:
         value = register_of(r, v, dtype)
         sorted_.check(value)
         return from_register(r, sorted_.place(value), INT)
-    values = reshape(r, v, v.size, True)
+    values = in_c_order(r, v, (v.size,))
     found = a.fresh(r, INT, (values.shape[0],))
     if dtype.kind == "f":
         nan = lambda i: r.compute("isnan", [a.element_of(r, values, dtype, i)], [dtype], BOOL)  # noqa: E731
         r.stop(a.fold_all(r, "logical_or", BOOL, values.shape, nan))
     sorted_.places(values, found)
-    return found if v.ndim == 1 else reshape(r, found, v.shape, False)
+    return found if v.ndim == 1 else in_c_order(r, found, v.shape)
 
 
 class _Sorted:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Any
 
 import numpy as np
 
-from ...base.frozen import replaced
 from ...ir.integers import Poly
 from . import arrays as a
 from . import subscripts
@@ -16,8 +14,9 @@ from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, as_array, function, shape_of, ufunc
+from .reshaping import in_c_order
 from .scalars import dtypes_of, poly_of, static_integer
-from .values import BOOL, LISTED, Array, NotStaged, Scalar, dtype_of, integer, is_number, is_python_number
+from .values import BOOL, LISTED, Array, NotStaged, dtype_of, integer, is_number, is_python_number
 from .written_maps import spread
 
 _MOST_PLACES = 22  # of which powers of ten are exact
@@ -49,62 +48,6 @@ def _moveaxis(r: Recorder, array: Any, source: Any, destination: Any) -> Array:
     return a.transpose(r, array, order)
 
 
-@function(np.ravel, method="ravel")
-def _ravel(r: Recorder, array: Any) -> Array:
-    array = as_array(r, array)
-    view = array.view
-    if array.ndim == 1 and view is not None and view.strides != a.contiguous_strides(array.shape, array.dtype):
-        r.require(array.size - Poly.number(2))  # a single element is contiguous, and not copied
-        return a.materialise(r, array, always=True)
-    return reshape(r, array, array.size, True)
-
-
-@function(method="flatten")
-def _flatten(r: Recorder, array: Array) -> Array:
-    return a.materialise(r, reshape(r, array, array.size, True), always=True)
-
-
-@function(method="reshape")
-def _reshape_method(r: Recorder, array: Array, *shape: Any) -> Array:
-    given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    if any(isinstance(v, (bool, np.bool)) or (isinstance(v, Scalar) and v.dtype == BOOL) for v in given):
-        raise NotStaged("a truth value as an extent")
-    extents = [poly_of(r, v) for v in given]
-    open_ = [k for k, e in enumerate(extents) if e == Poly.number(-1)]
-    if len(open_) > 1:
-        raise NotStaged("a shape with several open extents")
-    if len(open_) == len(extents) == 1:
-        return reshape(r, array, array.size, True)
-    size = math.prod((e for k, e in enumerate(extents) if k not in open_), start=Poly.number(1))
-    for k in open_:
-        r.require(size - 1)
-        rest = r.machine("udiv", array.size, size, [0], [array.size])
-        extents[k] = Poly.name(rest)
-        size = size * extents[k]
-    r.require_equal(size, array.size)
-    return reshape(r, array, tuple(extents), False)
-
-
-@function(np.reshape)
-def _reshape_function(r: Recorder, array: Array, shape: Any) -> Array:
-    return _reshape_method(r, array, *(shape if isinstance(shape, (tuple, list)) else (shape,)))
-
-
-def reshape(r: Recorder, array: Array, shape: Any, flat: bool) -> Array:
-    """A view of contiguous memory with another shape; of other memory a copy, as in NumPy."""
-    shape = (shape,) if flat else shape
-    if array.ndim == 1 and flat:
-        return subscripts.view_of(r, array, subscripts.axes_of(r, array, [Ellipsis]))
-    array = a.materialise(r, array)
-    if array.memory.strides != a.contiguous_strides(array.shape, array.dtype):
-        if not array.c_order:
-            raise NotStaged("a reshape of what is not contiguous")
-        array = a.materialise(r, array, always=True)
-    view, strides = array.memory, a.contiguous_strides(shape, array.dtype)
-    made = subscripts.View(view.base, view.offset, strides, view.origins)
-    return a.in_memory(r, made, array.dtype, shape, array.c_order)
-
-
 @function(np.diagonal, method="diagonal")
 def _diagonal(r: Recorder, array: Array) -> Array:
     """A view that must not be written; the array may be."""
@@ -115,32 +58,6 @@ def _diagonal(r: Recorder, array: Array) -> Array:
     strides, origins = (view.strides[0] + view.strides[1],), view.origins | {LISTED}
     shape = (r.minimum(*array.shape),)
     return a.in_memory(r, subscripts.View(view.base, view.offset, strides, origins), array.dtype, shape)
-
-
-def contiguous(r: Recorder, array: Array) -> Array:
-    """An array that is contiguous, or the procedure stops.
-
-    Raises
-    ------
-    NotStaged
-        If it is a part of an array, which seldom is.
-    """
-    view, wanted = array.view, a.contiguous_strides(array.shape, array.dtype)
-    if view is not None and view.strides != wanted:
-        if not view.whole:
-            raise NotStaged("an array that may be contiguous")
-        for mine, its in zip(view.strides, wanted):
-            r.require_equal(mine, its)
-    return array
-
-
-def flat(r: Recorder, array: Array) -> Array:
-    """``array.flat``, as a view that must not be written."""
-    if array.view is None:
-        raise NotStaged("the attribute flat of what is no variable")
-    made = reshape(r, array if array.ndim == 1 else contiguous(r, array), array.size, True)
-    view = replaced(made.memory, origins=made.memory.origins | {LISTED})
-    return a.in_memory(r, view, made.dtype, made.shape)
 
 
 @function(np.broadcast_to)
@@ -173,6 +90,13 @@ def _squeeze(r: Recorder, array: Array, axis: Any = None) -> Array:
     if len(axes) == array.ndim:
         raise NotStaged("an array of one number")
     return subscripts.read(r, array, tuple(0 if k in axes else slice(None) for k in range(array.ndim)))
+
+
+@function(method="conj")
+@function(method="conjugate")
+def _conjugate(r: Recorder, array: Array) -> Array:
+    """The array itself, if it is of no complex numbers."""
+    return ufunc(r, np.conjugate, [array]) if array.dtype.kind == "c" else array
 
 
 @function(np.real)
@@ -210,7 +134,7 @@ def _axis(ndim: int, axis: Any) -> int:
 @function(np.roll)
 def _roll(r: Recorder, array: Array, shift: Any, axis: Any = None) -> Array:
     if axis is None and array.ndim > 1:
-        return reshape(r, _roll(r, reshape(r, array, array.size, True), shift), array.shape, False)
+        return in_c_order(r, _roll(r, in_c_order(r, array, (array.size,)), shift), array.shape)
     k = _axis(array.ndim, 0 if axis is None else axis)
     extent, by = array.shape[k], -poly_of(r, shift)
     r.require(extent - 1)
@@ -256,7 +180,7 @@ def _append(r: Recorder, arr: Any, values: Any, axis: Any = None) -> Array:
     parts = [as_array(r, [p] if is_number(p) else p) for p in (arr, values)]
     if axis is not None:
         return _concatenate(r, parts, axis)
-    return _concatenate(r, [p if p.ndim == 1 else reshape(r, p, p.size, True) for p in parts])
+    return _concatenate(r, [p if p.ndim == 1 else in_c_order(r, p, (p.size,)) for p in parts])
 
 
 def joined(r: Recorder, parts: tuple[Any, ...], are_columns: bool) -> Array:
@@ -340,7 +264,7 @@ def _joined_rows(r: Recorder, rows: Array, axis: Any) -> Array:
     """Arrays of one shape, given as rows of one, behind each other along their first axis."""
     if rows.ndim < 2 or static_integer(axis) != 0:
         raise NotStaged("a list of arrays that are joined along another axis")
-    return a.materialise(r, reshape(r, rows, (rows.shape[0] * rows.shape[1], *rows.shape[2:]), False), always=True)
+    return a.materialise(r, in_c_order(r, rows, (rows.shape[0] * rows.shape[1], *rows.shape[2:])), always=True)
 
 
 @function(np.stack)
@@ -367,7 +291,7 @@ def _vstack(r: Recorder, parts: Any) -> Array:
         return _stack(r, parts) if made.ndim == 2 else _joined_rows(r, made, 0)
     if all(p.ndim == 1 for p in made):
         return as_array(r, made)
-    return _concatenate(r, [reshape(r, p, (a.ONE, p.shape[0]), False) if p.ndim == 1 else p for p in made])
+    return _concatenate(r, [in_c_order(r, p, (a.ONE, p.shape[0])) if p.ndim == 1 else p for p in made])
 
 
 @function(np.hstack)
