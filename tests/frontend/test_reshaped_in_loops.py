@@ -7,10 +7,12 @@ from texts import function_of
 import jitrt
 
 ONE_AXIS = "x; x[::2]; x[::-1]; x[1:]; x[::k]; x[:k]; x * 1.0; (x + 1)[::2]; (x * 2)[k:]"
-SEVERAL_AXES = """x.reshape(2, -1); x.reshape(-1, k); x.reshape(k, -1); x.reshape(2, -1)[:, ::2]; x.reshape(2, -1)[:, 1:]
-x.reshape(k, -1)[:, :2]; x.reshape(k, -1)[:1]; x.reshape(-1, 2)[:, :1]; x.reshape(-1, 2)[:, :k]; x.reshape(-1, 2)[::2]
-x.reshape(2, -1).T; x.reshape(1, -1).T; x.reshape(-1, 2).T + 1; x.reshape(-1, 2)[::-1]; (x + 1).reshape(-1, 2)[:, :1]
-x.reshape(2, 2, -1)[:, 1]; x.reshape(2, 2, -1)[:, :, 0]; x.reshape(2, -1, 2)[:, :, 0]; x.reshape(2, 2, -1)[..., ::-1]"""
+SEVERAL_AXES = """x.reshape(2, -1); x.reshape(-1, k); x.reshape(k, -1); x.reshape(2, -1)[:, ::2]
+x.reshape(2, -1)[:, 1:]; x.reshape(k, -1)[:, :2]; x.reshape(k, -1)[:1]; x.reshape(-1, 2)[:, :1]
+x.reshape(-1, 2)[:, :k]; x.reshape(-1, 2)[::2]; x.reshape(2, -1).T; x.reshape(1, -1).T
+x.reshape(-1, 2).T + 1; x.reshape(-1, 2)[::-1]; (x + 1).reshape(-1, 2)[:, :1]
+x.reshape(2, 2, -1)[:, 1]; x.reshape(2, 2, -1)[:, :, 0]; x.reshape(2, -1, 2)[:, :, 0]
+x.reshape(2, 2, -1)[..., ::-1]"""
 SHAPES = "reshape(-1); reshape(-1, 2); reshape(2, -1); reshape(k, -1); reshape(-1, 1, 2); ravel(); flatten()"
 WRITES = (
     "y[0] = 70.0; y += 1; y[...] = 4; x[0] = 9; x += i; x[k:] = 1; z[-1] *= 3; z[i % len(z)] = i; y[i % len(y)] -= 2"

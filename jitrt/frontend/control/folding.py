@@ -185,8 +185,8 @@ _NORMS: dict[Any, tuple[np.ufunc, str]] = {
 @function(np.linalg.norm)
 def _norm(r: Recorder, array: Array, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     array = a.materialise(r, as_array(r, array))
-    if array.dtype.kind not in "fiu":
-        raise NotStaged("a norm of complex numbers")
+    if array.dtype.kind not in "fiuc":
+        raise NotStaged(f"a norm of {array.dtype}")
     axes = _axes(array, axis)
     if ord in ("fro", "f") and len(axes) == 2:
         ord = None
@@ -194,10 +194,14 @@ def _norm(r: Recorder, array: Array, ord: Any = None, axis: Any = None, keepdims
         raise NotStaged("a norm of that order")
     if len(axes) > 2 and axis is not None:
         raise NotStaged("a norm along more than two axes")
-    flat = array if array.dtype.kind == "f" else a.materialise(r, a.cast(r, array, FLOAT))
+    flat = a.materialise(r, a.cast(r, array, FLOAT)) if array.dtype.kind in "iu" else array
     of_element, fold = _NORMS[ord]
     if fold != "add":
         r.require(flat.shape[axes[0]] - 1)
-    elements = a.call_ufunc(r, of_element, [flat] * of_element.nin)
-    made = a.fold(r, fold, elements, axes, _are_kept(keepdims), flat.dtype)
+    if flat.dtype.kind == "c" and of_element is np.multiply:
+        parts = [a.part(r, flat, name) for name in ("real", "imag")]
+        elements = a.call_ufunc(r, np.add, [a.call_ufunc(r, np.multiply, [part] * 2) for part in parts])
+    else:
+        elements = a.call_ufunc(r, of_element, [flat] * of_element.nin)
+    made = a.fold(r, fold, elements, axes, _are_kept(keepdims), elements.dtype)
     return ufunc(r, np.sqrt, [made]) if of_element is np.multiply else made
