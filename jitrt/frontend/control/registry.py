@@ -92,11 +92,15 @@ def as_array(r: Recorder, value: Any, dtype: np.dtype | None = None) -> Array:
         return Array(made_of, (), lambda indices: name, frozenset())
     if isinstance(value, (list, tuple)) and value:
         parts = [as_array(r, v, dtype) if isinstance(v, (list, tuple)) else v for v in value]
-        if all(map(is_number, parts)):
-            dtype = np.result_type(*(dtype_of(v) for v in parts)) if dtype is None else dtype
+        if all(is_number(v) or isinstance(v, Complex) for v in parts):
+            dtypes = [np.dtype(complex) if isinstance(v, Complex) else dtype_of(v) for v in parts]
+            dtype = np.result_type(*dtypes) if dtype is None else dtype
             made = a.fresh(r, dtype, (Poly.number(len(parts)),))
             for k, v in enumerate(parts):
-                a.store(r, made, (Poly.number(k),), _element(r, v, dtype))
+                if isinstance(v, Complex):
+                    complexnumbers.store(r, made, (Poly.number(k),), v)
+                else:
+                    a.store(r, made, (Poly.number(k),), _element(r, v, dtype))
             return made
         return stack(r, parts)
     raise NotStaged("an array of this")

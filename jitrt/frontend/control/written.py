@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .written_arrays import ARRAYS
+from .written_complex import COMPLEX
 from .written_draws import DRAWS
 from .written_histograms import HISTOGRAMS
 from .written_lists import LISTS
@@ -303,5 +304,5 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flipud: _flipud,
     np.fliplr: _fliplr, np.ptp: _ptp,
-    **ARRAYS, **DRAWS, **ORDER, **MATH, **MAPS, **LISTS, **HISTOGRAMS,
+    **ARRAYS, **DRAWS, **ORDER, **MATH, **MAPS, **LISTS, **HISTOGRAMS, **COMPLEX,
 }  # fmt: skip
