@@ -132,3 +132,22 @@ def test_kinds_of_elements():
         return found
 
     agrees(built, (np.arange(3.0),))
+
+
+@pytest.mark.parametrize("char", ["f4", "F", "f8", "D", "i4", "i8", "u1", "?"])
+@pytest.mark.parametrize(
+    "text", ["v * z", "z * v", "v + z", "z - v", "v / z", "np.add(v, z)", "x * z + v", "x[:2] - z"]
+)
+def test_beside_numbers_of_numpys(text, char):
+    function = function_of(
+        "def f(x):\n    found = []\n    for k in range(len(x)):\n        v = x[k]\n"
+        "        z = complex(k + 1, 0.5 - k)\n"
+        f"        found.append({text})\n    return found\n"
+    )
+    x = np.arange(6).astype(char)
+    compiled = jitrt.jit(function)
+    with np.errstate(all="ignore"):
+        for _ in range(2):
+            for got, want in zip(compiled(x), function(x)):
+                assert type(got) is type(want) and np.asarray(got).dtype == np.asarray(want).dtype
+                np.testing.assert_allclose(got, want, rtol=1e-15 if np.asarray(want).dtype == complex else 5e-7)

@@ -89,12 +89,12 @@ def as_numpys(r: Recorder, value: Any, *others: Any) -> Any:
     """A complex number of Python's beside others as what NumPy makes of it; other values as they are."""
     if not isinstance(value, Complex):
         return value
-    dtypes = [dtype_of(v) for v in others if not is_complex(v)]
-    if any(d.kind in "fc" and np.result_type(d, 0j) != _COMPLEX for d in dtypes):
-        raise NotStaged("a complex number of Python's beside one of fewer bits")
-    made = a.fresh(r, _COMPLEX, (a.ONE,))
+    (dtype, *more) = {np.result_type(dtype_of(v), 0j) for v in others if not is_complex(v)} or {_COMPLEX}
+    if more:
+        raise NotStaged("a complex number of Python's beside numbers of several dtypes")
+    made = a.fresh(r, dtype, (a.ONE,))
     store(r, made, (a.ZERO,), value)
-    return scalars.from_register(r, made.element((a.ZERO,)), _COMPLEX)
+    return scalars.from_register(r, made.element((a.ZERO,)), dtype)
 
 
 def parameter(r: Recorder, name: str, kind: type) -> Any:
