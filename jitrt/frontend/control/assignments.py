@@ -116,7 +116,7 @@ class Assignments(Comprehensions):
                 self._set_part(array, index, value)
                 return
             if isinstance(array, composites.Record):
-                array, index = composites.field(array, index), array.index
+                array, index = composites.written_field(array, index), array.index
             if not isinstance(array, Array):
                 raise NotStaged(f"an assignment to an item of {type_name(array)}")
             if isinstance(value, RunTimeList):
@@ -220,6 +220,8 @@ class Assignments(Comprehensions):
         if not isinstance(s.target, ast.Subscript):
             raise NotStaged(f"an assignment to {type(s.target).__name__}")
         array, index = self.expression(s.target.value), self.expression(s.target.slice)
+        if isinstance(array, composites.Record):
+            array, index = composites.written_field(array, index), array.index
         if isinstance(array, (RunTimeList, list)):
             if isinstance(array, list):
                 self.need_grown(array)

@@ -28,7 +28,19 @@ from .arrays import materialise
 from .kinds import Kind, Parts, Same, is_covered, join, kind_of, seen_from
 from .lists import Appended
 from .recorder import Recorder
-from .values import BOOL, Array, Composite, ListChanges, Method, NeedsValue, NotStaged, Unread, integer, is_static
+from .values import (
+    BOOL,
+    Array,
+    Composite,
+    ListChanges,
+    Method,
+    NeedsValue,
+    NotStaged,
+    Unread,
+    integer,
+    is_number,
+    is_static,
+)
 from .variables import Variable
 
 _MOST_DEEP = 4
@@ -251,10 +263,22 @@ def length(value: Composite) -> Poly:
 
 @frozen(eq=False)
 class Record:
-    """A record of an array: its fields are read when they are asked for."""
+    """A record of an array, or several: their fields are read when they are asked for."""
 
     records: Composite
     index: Any
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether NumPy copies them: those that indices or a mask choose."""
+        return not (is_number(self.index) or isinstance(self.index, slice))
+
+
+def written_field(value: Record, name: Any) -> Any:
+    """The same as `field`, of a record that is written into."""
+    if value.is_copy:
+        raise NotStaged("an assignment to a copy of records")
+    return field(value, name)
 
 
 def field(value: Record, name: Any) -> Any:

@@ -529,6 +529,8 @@ class Expressions:
             return a.materialise(self.r, value)
         if isinstance(value, (tuple, list)):
             return rebuilt(value, map(self.kept, value))
+        if isinstance(value, composites.Record) and value.is_copy:
+            raise NotStaged("a copy of records")
         return value
 
     def _several(self, elements: list[ast.expr], evaluate: Callable[[ast.expr], Any] | None = None) -> list[Any]:
