@@ -255,7 +255,9 @@ def _ufunc_emitter(ufunc: np.ufunc, operands: tuple[np.dtype, ...], result: np.d
     except KeyError:
         return None
     text = "".join(t.char for t in operands) + "->" + result.char
-    loop = loops.get(text) or loops.get(text.translate(_LONGEST))  # comparisons of int64 with uint64 are of longlong
+    if {t.kind for t in operands} == {"i", "u"}:
+        text = text.translate(_LONGEST)  # NumPy compares them in a loop of longlong alone
+    loop = loops.get(text)
     if loop is None:
         return None
     signature = typing.signature(numba_type(result), *map(numba_type, operands))

@@ -17,7 +17,7 @@ from .assignments import Assignments
 from .kinds import join, kind_of, seen_from
 from .recorder import Recorder
 from .source import shown
-from .values import BOOL, UNBOUND, Array, NotNow, NotStaged, Raises, Scalar, Unassigned, Unbound, is_number
+from .values import BOOL, LOST, UNBOUND, Array, NotNow, NotStaged, Raises, Scalar, Unassigned, Unbound, is_number
 from .variables import Variable
 
 
@@ -85,7 +85,7 @@ class Choices(Assignments):
             if any(name not in variables or isinstance(variables[name], Unbound) for _, variables in going):
                 same = all(name in v and v[name] is before.get(name) for _, v in going)
                 if not same:
-                    self.variables.pop(name, None)
+                    self.variables[name] = LOST
                     self._assigned_on_some(name, going, unbound)
                 continue
             if all(v is before.get(name) for v in values):
@@ -114,6 +114,8 @@ class Choices(Assignments):
         if (UNBOUND, name) not in r.changing:
             return
         held = [found[name] for _, found in going if name in found]
+        if any(v is LOST for v in held):
+            return
         values = [v.value if isinstance(v, Unbound) else v for v in held]
         if not all(map(is_number, values)):
             raise Unassigned(name)

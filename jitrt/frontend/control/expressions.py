@@ -39,6 +39,7 @@ from .shortcircuit import chain
 from .source import closure_of, definition_of_lambda, shown, span
 from .values import (
     BOOL,
+    LOST,
     UNBOUND,
     Array,
     Chosen,
@@ -163,18 +164,18 @@ class Expressions:
         """What a name stands for."""
         if e.id in self.variables:
             value = self.variables[e.id]
+            if value is LOST:
+                need_unbound(self.r, e.id)
             if isinstance(value, Unbound):
+                if value.is_first:
+                    need_unbound(self.r, e.id, NotStaged("a variable that two loops assign, and that is no number"))
                 self.r.stop(scalars.negation(self.r, self.r.get(value.ran, BOOL)))  # type: ignore[arg-type]
                 return value.value
             if isinstance(value, Gone):
                 references.need("a list of an earlier iteration", value)
             return value
         if e.id in self.locals:
-            wanted = UNBOUND, e.id
-            if wanted not in self.r.changing:
-                self.r.changing.add(wanted)
-                raise ListChanges("a variable that may not be assigned")
-            raise Unassigned(e.id)
+            need_unbound(self.r, e.id)
         if isinstance(self.function, LocalFunction):
             return self.function.scope.named(e)
         if e.id in self.cells:
@@ -597,6 +598,14 @@ class Expressions:
             r.supposed.add(key)
         r.begins_again = True
         return True
+
+
+def need_unbound(r: Recorder, name: str, reason: NotStaged | None = None) -> NoReturn:
+    """Begin again, with flags that say where a variable is assigned; if there are such, raise `reason`."""
+    if (UNBOUND, name) in r.changing:
+        raise Unassigned(name) if reason is None else reason
+    r.changing.add((UNBOUND, name))
+    raise ListChanges("a variable that may not be assigned")
 
 
 def _check_assigns_nothing(expressions: Sequence[ast.expr]) -> None:

@@ -34,7 +34,7 @@ def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> An
     if isinstance(value, Perhaps):
         return Perhaps(listed(r, value.value, origins), value.is_none)
     if isinstance(value, Unbound):
-        return Unbound(listed(r, value.value, origins), value.ran)
+        return replaced(value, value=listed(r, value.value, origins))
     if isinstance(value, Composite):
         parts = {name: listed(r, part, origins) for name, part in value.parts.items()}
         if not isinstance(value.parts, Attributes):

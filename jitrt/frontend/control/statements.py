@@ -15,10 +15,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...base.frozen import replaced
 from ...values.functions import MISSING
 from . import containers, generators, makingobjects, scalars, sharing
 from .calls import check_kept
 from .choices import Choices, put_unbound
+from .expressions import need_unbound
 from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, tabled
 from .kinds import Kind, Number, is_covered, join, kind_of, seen_from, surviving
@@ -33,6 +35,7 @@ from .values import (
     FIRST,
     FLOAT,
     INT,
+    LOST,
     UNBOUND,
     Array,
     KindsDiffer,
@@ -100,7 +103,7 @@ class _Loop:
         self.end, self.next, self.exhausted = r.label(), r.label(), r.label()
         self.outside = r.around()
         self.kinds, self.flags, self.names = dict(kinds), flags, names
-        self.depth, self.entry = r.depth + 1, entry
+        self.depth, self.entry, self.lost = r.depth + 1, entry, set[str]()
         self.variables = {name: Variable(r, kind) for name, kind in kinds.items()}
 
     def put(self, r: Recorder, values: dict[str, Any]) -> None:
@@ -108,7 +111,8 @@ class _Loop:
         for name, value in values.items():
             if name not in self.names and is_listed(value) and not is_listed(self.entry.get(name)):
                 raise _Retry({}, name)
-        held = {name: values[name] for name in self.names if name in values}
+        self._check_lost(r, {name for name in self.names if values.get(name) is LOST})
+        held = {name: values[name] for name in self.names if name in values and values[name] is not LOST}
         unbound = {name: value for name, value in held.items() if isinstance(value, Unbound)}
         for name, value in unbound.items():
             if (UNBOUND, name) in r.changing and is_number(value.value):
@@ -122,6 +126,8 @@ class _Loop:
             raise _Retry(others)
         for name, kind in found.items():
             if name not in self.kinds:  # assigned in the loop only
+                if name in self.lost:
+                    need_unbound(r, name)
                 if (UNBOUND, name) in r.changing:
                     raise _Retry({name: kind}) if is_number(held[name]) else Unassigned(name)
                 self.kinds[name], self.variables[name] = kind, Variable(r, kind)
@@ -129,6 +135,12 @@ class _Loop:
             self.variables[name].put(r, held[name])
             if name in self.flags:
                 r.put(self.flags[name], r.literal(True, BOOL), BOOL)
+
+    def _check_lost(self, r: Recorder, lost: set[str]) -> None:
+        """Begin again where the next iteration, or what stands behind the loop, may read what is not known."""
+        for name in lost & self.variables.keys():
+            need_unbound(r, name)
+        self.lost |= lost
 
     def _put_unbound(self, r: Recorder, name: str, value: Unbound) -> None:
         kind = seen_from(r, kind_of(value.value), self.outside)
@@ -140,6 +152,10 @@ class _Loop:
         """What a variable holds when an iteration begins, and behind the loop."""
         value = self.variables[name].get(r)
         return Unbound(value, self.flags[name]) if name in self.flags else value
+
+    def behind(self, r: Recorder, before: dict[str, Any]) -> dict[str, Any]:
+        """What variables hold behind the loop, and held in front of it."""
+        return before | dict.fromkeys(self.lost, LOST) | {name: self.read(r, name) for name in self.variables}
 
     def begin(self, r: Recorder, values: dict[str, Any]) -> None:
         """Let variables hold what they hold when an iteration begins."""
@@ -417,6 +433,10 @@ class Statements(Choices):
         r, before = self.r, self.variables
         kinds = {n: kind_of(before[n]) for n in names if n in before and not isinstance(before[n], Unbound)}
         initial = dict(kinds)
+        for name in names:
+            value = before.get(name)
+            if isinstance(value, Unbound) and (UNBOUND, name) in r.changing and is_number(value.value):
+                kinds[name] = kind_of(value.value)
         place = (*self.path, s.lineno, s.col_offset)
         for name, kind in self.settled.get(place, {}).items():  # found when a loop around was visited before
             if name in kinds:
@@ -456,6 +476,10 @@ class Statements(Choices):
         loop = _Loop(r, kinds, flags, names, before)
         for name in initial:
             loop.variables[name].put(r, before[name])
+        for name in names:
+            value = before.get(name)
+            if name not in kinds and isinstance(value, Unbound) and value is not LOST:
+                self.variables[name] = replaced(value, is_first=True)
         with r.block() as scope:
             r.depth += 1
             around, r.trips = r.trips, r.trips * max(trips, 1)
@@ -467,9 +491,7 @@ class Statements(Choices):
                 r.trips = around
             r.is_elementwise = r.is_elementwise or r.nests == nests
             if s.orelse:
-                self.variables = dict(before)
-                for name in loop.variables:
-                    self.variables[name] = loop.read(r, name)
+                self.variables = loop.behind(r, before)
                 self.block(s.orelse)
                 if not self.ends:
                     loop.put(r, self.variables)
@@ -480,9 +502,7 @@ class Statements(Choices):
                 is_kept = isinstance(value, Unbound) and is_covered(kind_of(value.value), loop.kinds[name])
                 put_unbound(r, loop.variables[name], flag, value if is_kept else MISSING)
         r.scope(loop.end, scope)
-        self.variables = before
-        for name in loop.variables:
-            self.variables[name] = loop.read(r, name)
+        self.variables = loop.behind(r, before)
 
     def do_Break(self, s: ast.Break | ast.Continue) -> None:
         loop = self.loops[-1]

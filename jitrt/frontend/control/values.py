@@ -507,10 +507,24 @@ class Array:
 
 @frozen(eq=False)
 class Unbound:
-    """A variable that is assigned on some ways only: `ran` is the name of a variable that says whether it is."""
+    """A variable that is assigned on some ways only.
+
+    Parameters
+    ----------
+    value : object
+    ran : str
+        The name of a variable that says whether it is assigned.
+    is_first : bool
+        Whether it is that of the first iteration of a loop that assigns it, too.
+    """
 
     value: Any
     ran: str
+    is_first: bool = False
+
+
+LOST = Unbound(None, "")
+"""Of a variable that some ways have assigned, and others not: what it holds is known with flags alone."""
 
 
 def is_static(value: Any) -> bool:
