@@ -22,8 +22,8 @@ from ...values.frozen import is_frozen
 from ...values.functions import MISSING, PART, contents, is_numpy, underlying
 from ...values.keys import GENERATORS
 from ...values.masked import is_masked_constant
-from ..numpy.creation import renew, stand_in
 from ..numpy.draws import GLOBAL, MAKERS
+from ..numpy.modules import renew, stand_in
 from .bytecode import Instruction, decoded, line_of
 from .captures import Capture, Captures
 from .classes import may_ask_values
