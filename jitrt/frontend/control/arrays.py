@@ -126,7 +126,7 @@ def _power(r: Recorder, base: Array, exponent: int, dtype: np.dtype) -> Array:
     def element(indices: Indices) -> str:
         factor = made = element_of(r, base, dtype, indices)
         for _ in range(exponent - 1):
-            made = r.compute("multiply", [made, factor], [dtype] * 2, dtype)
+            made = r.compute("multiply", [made, factor], dtype)
         return made
 
     return Array(dtype, base.shape, element, base.reads, None, base.c_order)
@@ -414,7 +414,7 @@ def _from_zero(r: Recorder, op: str, dtype: np.dtype, shape: Shape, name: str) -
     """The sum of one element of this shape: NumPy adds it to zero, so that it is not -0.0."""
     if op != "add" or dtype.kind not in "fc" or any(extent != ONE for extent in shape):
         return name
-    return r.compute("add", [name, r.literal(0, dtype)], [dtype] * 2, dtype)
+    return r.compute("add", [name, r.literal(0, dtype)], dtype)
 
 
 def _fold_inner(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype: np.dtype) -> Array:
@@ -444,7 +444,7 @@ def _fold_rows(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype:
     def body(indices: Indices) -> None:
         at = tuple(indices[k] for k in kept)
         value = r.cast(array.element(indices), array.dtype, dtype)
-        total = r.compute(FOLDED_BY.get(op, op), [made.element(at), value], [dtype] * 2, dtype)
+        total = r.compute(FOLDED_BY.get(op, op), [made.element(at), value], dtype)
         store(r, made, at, total)
 
     nest(r, array.shape, body)
@@ -514,13 +514,11 @@ def search(r: Recorder, op: str, shape: Shape, dtype: np.dtype, element: Callabl
     r.put(found, r.integer(ZERO), INT)
     with r.loop(ONE, extent) as index:
         value, top = element(index), r.get(best, dtype)
-        wins = r.compute(op, [value, top], [dtype] * 2, BOOL)
+        wins = r.compute(op, [value, top], dtype, BOOL)
         if dtype.kind == "f":
-            nan = r.compute("isnan", [value], [dtype], BOOL)
-            number = r.compute("logical_not", [r.compute("isnan", [top], [dtype], BOOL)], [BOOL], BOOL)
-            wins = r.compute(
-                "logical_or", [wins, r.compute("logical_and", [nan, number], [BOOL] * 2, BOOL)], [BOOL] * 2, BOOL
-            )
+            nan = r.compute("isnan", [value], dtype, BOOL)
+            number = r.compute("logical_not", [r.compute("isnan", [top], dtype, BOOL)], BOOL)
+            wins = r.compute("logical_or", [wins, r.compute("logical_and", [nan, number], BOOL)], BOOL)
         with r.when(wins):
             r.put(best, value, dtype)
             r.put(found, r.integer(index), INT)

@@ -210,7 +210,7 @@ def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None)
         names = [target.element(k)]
         if value is not None:
             names.append(a.element_of(r, value, dtype, indices))
-        a.store(r, target, k, r.compute(called.__name__, names, [dtype] * len(names), dtype))
+        a.store(r, target, k, r.compute(called.__name__, names, dtype))
 
     a.nest(r, places.shape, body)
 

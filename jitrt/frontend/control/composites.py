@@ -171,7 +171,7 @@ def read(r: Recorder, value: Composite, name: Any) -> Any:
         return value.part(name)
     if not cell.begins:
         is_set = r.get(cell.is_set, BOOL)
-        r.stop(r.compute("logical_not", [is_set], [BOOL], BOOL))
+        r.stop(r.compute("logical_not", [is_set], BOOL))
     return cell.variable.get(r)
 
 

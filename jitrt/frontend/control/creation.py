@@ -125,8 +125,8 @@ def _arange(r: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any
 
     def element(indices: tuple[Poly, ...]) -> str:
         index = r.cast(r.integer(indices[0]), INT, FLOAT)
-        step_made = r.compute("multiply", [index, names[1]], [FLOAT] * 2, FLOAT)
-        return r.compute("add", [names[0], step_made], [FLOAT] * 2, FLOAT)
+        step_made = r.compute("multiply", [index, names[1]], FLOAT)
+        return r.compute("add", [names[0], step_made], FLOAT)
 
     return Array(FLOAT, (length,), element, frozenset())
 
@@ -178,14 +178,14 @@ def _linspace(r: Recorder, start: Any, stop: Any, num: Any = 50) -> Array:
     r.require(count - 2)
     _allocatable(r, count)
     low, high = (register_of(r, v, FLOAT) for v in (start, stop))
-    span = r.compute("subtract", [high, low], [FLOAT] * 2, FLOAT)
+    span = r.compute("subtract", [high, low], FLOAT)
     steps = r.cast(r.integer(count - 1), INT, FLOAT)
-    step = r.compute("divide", [span, steps], [FLOAT] * 2, FLOAT)
-    r.stop(r.compute("equal", [step, r.literal(0.0, FLOAT)], [FLOAT] * 2, BOOL))  # NumPy divides later then
+    step = r.compute("divide", [span, steps], FLOAT)
+    r.stop(r.compute("equal", [step, r.literal(0.0, FLOAT)], FLOAT, BOOL))  # NumPy divides later then
 
     def element(indices: tuple[Poly, ...]) -> str:
         index = r.cast(r.integer(indices[0]), INT, FLOAT)
-        part = r.compute("add", [r.compute("multiply", [index, step], [FLOAT] * 2, FLOAT), low], [FLOAT] * 2, FLOAT)
+        part = r.compute("add", [r.compute("multiply", [index, step], FLOAT), low], FLOAT)
         last = r.machine("==", indices[0], count - 1)
         return r.compute("where", [last, high, part], [BOOL, FLOAT, FLOAT], FLOAT)
 

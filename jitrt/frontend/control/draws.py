@@ -249,8 +249,8 @@ def _with_parameters(r: Recorder, source: Source, name: str, registers: list[str
 
 def _need(r: Recorder, op: str, x: str, limit: float) -> None:
     """Stop unless a float is above or below a limit."""
-    holds = r.compute(op, [x, r.literal(limit, FLOAT)], [FLOAT] * 2, BOOL)
-    r.stop(r.compute("logical_not", [holds], [BOOL], BOOL))
+    holds = r.compute(op, [x, r.literal(limit, FLOAT)], FLOAT, BOOL)
+    r.stop(r.compute("logical_not", [holds], BOOL))
 
 
 def _uniform_between(r: Recorder, source: Source, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
@@ -345,8 +345,8 @@ def _legacy_normal(r: Recorder, source: Source, loc: Any = 0.0, scale: Any = 1.0
     gauss = _gauss(r, source)
 
     def draw() -> str:
-        product = r.compute("multiply", [width, gauss()], [FLOAT] * 2, FLOAT)
-        return r.compute("add", [first, product], [FLOAT] * 2, FLOAT)
+        product = r.compute("multiply", [width, gauss()], FLOAT)
+        return r.compute("add", [first, product], FLOAT)
 
     return _each(r, size, FLOAT, draw)
 
@@ -359,7 +359,7 @@ def _gauss(r: Recorder, source: Source) -> Draw:
     single = np.dtype(np.int32)
 
     def of(op: str, *args: str) -> str:
-        return r.compute(op, args, [FLOAT] * len(args), FLOAT)
+        return r.compute(op, args, FLOAT)
 
     def draw() -> str:
         made, found, zero, one = r.variable(), r.label(), r.literal(0.0, FLOAT), r.literal(1.0, FLOAT)
@@ -372,9 +372,9 @@ def _gauss(r: Recorder, source: Source) -> Draw:
             r.written()
             x, y = (of("subtract", of("multiply", two, _uniform(r, source)()), one) for _ in range(2))
             square = of("add", of("multiply", x, x), of("multiply", y, y))
-            inside = r.compute("less", [square, one], [FLOAT] * 2, BOOL)
-            positive = r.compute("not_equal", [square, zero], [FLOAT] * 2, BOOL)
-            with r.when(r.compute("logical_and", [inside, positive], [BOOL] * 2, BOOL)):
+            inside = r.compute("less", [square, one], FLOAT, BOOL)
+            positive = r.compute("not_equal", [square, zero], FLOAT, BOOL)
+            with r.when(r.compute("logical_and", [inside, positive], BOOL)):
                 logarithm = r.external("libm.log", (square,), (FLOAT,), FLOAT)
                 factor = of("sqrt", of("divide", of("multiply", minus_two, logarithm), square))
                 r.store(number, FLOAT, (ZERO,), of("multiply", factor, x))

@@ -100,7 +100,7 @@ def _mean(r: Recorder, array: Any, axis: Any = None, keepdims: bool = False) -> 
 def _divided(r: Recorder, total: Any, count: Poly, dtype: np.dtype) -> Any:
     by = r.cast(r.integer(count), INT, dtype)
     if isinstance(total, Scalar):
-        return Scalar(dtype, False, r.compute("divide", [register_of(r, total, dtype), by], [dtype] * 2, dtype))
+        return Scalar(dtype, False, r.compute("divide", [register_of(r, total, dtype), by], dtype))
     return a.elementwise(r, "divide", [total, Scalar(dtype, False, by)], [dtype] * 2, dtype)
 
 
@@ -126,7 +126,7 @@ def _variance(
 
     def squared(indices: tuple[Poly, ...]) -> str:
         name = apart.element(indices)
-        return r.compute("multiply", [name, name], [dtype] * 2, dtype)
+        return r.compute("multiply", [name, name], dtype)
 
     squares = Array(dtype, apart.shape, squared, apart.reads)
     made = _divided(r, a.fold(r, "add", squares, axes, _are_kept(keepdims), dtype), degrees, dtype)

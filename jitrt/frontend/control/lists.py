@@ -588,7 +588,7 @@ def _numbers(
     if kind.unsettled:  # all of them may be of the other kind
         flags = _rows(r, columns[-1], count, row, start)
         some = a.fold_all(r, "logical_or", BOOL, flags.shape, flags.element)
-        r.stop(r.compute("logical_not", [some], [BOOL], BOOL))
+        r.stop(r.compute("logical_not", [some], BOOL))
     return a.cast(r, _rows(r, columns[0], count, row, start), kind.dtype)
 
 

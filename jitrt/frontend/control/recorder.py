@@ -387,14 +387,22 @@ class Recorder:
             return self.literal(value.constant, INT)
         return self._remembered(("integer", value), lambda name: ir.Integer(name, value))
 
-    def compute(self, op: str, args: Sequence[str], dtypes: Sequence[np.dtype], dtype: np.dtype) -> str:
-        if op == "cast" and dtypes[0].kind == "c" and dtype.kind in "iuf":
+    def compute(
+        self, op: str, args: Sequence[str], dtypes: np.dtype | Sequence[np.dtype], dtype: np.dtype | None = None
+    ) -> str:
+        """What an operation makes of numbers.
+
+        `dtypes` are those of the operands, or the one that they all have; that is the result's, too, unless `dtype` is.
+        """
+        operands = (dtypes,) * len(args) if isinstance(dtypes, np.dtype) else tuple(dtypes)
+        dtype = operands[0] if dtype is None else dtype
+        if op == "cast" and operands[0].kind == "c" and dtype.kind in "iuf":
             raise NotStaged("complex numbers become real ones, of which NumPy warns")
-        key = op, tuple(args), tuple(d.str for d in dtypes), dtype.str
-        return self._remembered(key, lambda name: ir.Compute(name, op, tuple(args), tuple(dtypes), dtype))
+        key = op, tuple(args), tuple(d.str for d in operands), dtype.str
+        return self._remembered(key, lambda name: ir.Compute(name, op, tuple(args), operands, dtype))
 
     def cast(self, name: str, source: np.dtype, target: np.dtype) -> str:
-        return name if source == target else self.compute("cast", [name], [source], target)
+        return name if source == target else self.compute("cast", [name], source, target)
 
     def at_least_zero(self, value: Poly) -> Poly:
         """An integer that is not negative, or the procedure stops."""

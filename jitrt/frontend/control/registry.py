@@ -58,17 +58,17 @@ def _power(r: Recorder, x: Any, y: Any) -> Any:
     """``np.power(x, y)`` of numbers, which is the root where `y` is 0.5, as their operator's power is not."""
     dtype = dtypes_of(np.power, [x, y])[-1]
     if is_static(y) and y == 0.5:
-        return from_register(r, r.compute("sqrt", [register_of(r, x, dtype)], [dtype], dtype), dtype)
+        return from_register(r, r.compute("sqrt", [register_of(r, x, dtype)], dtype), dtype)
     if is_static(y):
         return apply(r, np.power, [x, y])
     base, exponent = (register_of(r, v, dtype) for v in (x, y))
     one, half = (r.literal(value, dtype) for value in (1.0, 0.5))
-    is_half = r.compute("equal", [exponent, half], [dtype] * 2, BOOL)
+    is_half = r.compute("equal", [exponent, half], dtype, BOOL)
 
     def chosen(then: str, otherwise: str) -> str:
         return r.compute("where", [is_half, then, otherwise], [BOOL, dtype, dtype], dtype)
 
-    root = r.compute("sqrt", [chosen(base, one)], [dtype], dtype)
+    root = r.compute("sqrt", [chosen(base, one)], dtype)
     power = apply(r, np.power, [from_register(r, chosen(one, base), dtype), from_register(r, exponent, dtype)])
     return from_register(r, chosen(root, register_of(r, power, dtype)), dtype)
 

@@ -161,14 +161,14 @@ def truth(r: Recorder, value: Any) -> bool | str:
         return r.machine("!=", value.poly, Poly.number(0)) if known is None else known
     if value.dtype == BOOL:
         return value.name
-    return r.compute("not_equal", [value.name, r.literal(0, value.dtype)], [value.dtype] * 2, BOOL)
+    return r.compute("not_equal", [value.name, r.literal(0, value.dtype)], value.dtype, BOOL)
 
 
 def negation(r: Recorder, condition: bool | str) -> bool | str:
     """``not condition``."""
     if isinstance(condition, bool):
         return not condition
-    return r.compute("logical_not", [condition], [BOOL], BOOL)
+    return r.compute("logical_not", [condition], BOOL)
 
 
 def truth_value(condition: bool | str, python: bool | None = True) -> Any:

@@ -77,7 +77,7 @@ def is_same_or_equal(where: Expressions, v: Any, w: Any) -> bool | str:
             raise NotStaged("a comparison of complex numbers")
         if all(dtype_of(x).kind == "f" for x in (v, w)):
             name = scalars.register_of(r, v, FLOAT)
-            r.stop(r.compute("not_equal", [name, name], [FLOAT] * 2, BOOL))
+            r.stop(r.compute("not_equal", [name, name], FLOAT, BOOL))
         return scalars.truth(r, arithmetic.compare(r, "equal", v, w))
     if is_static(v) and is_static(w):
         return bool(v is w or v == w)
@@ -127,7 +127,7 @@ def _and(r: Recorder, x: bool | str, y: bool | str) -> bool | str:
         return y if x else False
     if isinstance(y, bool):
         return x if y else False
-    return r.compute("logical_and", [x, y], [BOOL] * 2, BOOL)
+    return r.compute("logical_and", [x, y], BOOL)
 
 
 def _or(r: Recorder, x: bool | str, y: bool | str) -> bool | str:
@@ -135,4 +135,4 @@ def _or(r: Recorder, x: bool | str, y: bool | str) -> bool | str:
         return True if x else y
     if isinstance(y, bool):
         return True if y else x
-    return r.compute("logical_or", [x, y], [BOOL] * 2, BOOL)
+    return r.compute("logical_or", [x, y], BOOL)

@@ -98,7 +98,7 @@ def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
     wanted = op == "equal"
     if isinstance(other, Chosen):
         both = [
-            r.compute("logical_and", [_is(r, chosen, s), _is(r, other, s)], [BOOL] * 2, BOOL)
+            r.compute("logical_and", [_is(r, chosen, s), _is(r, other, s)], BOOL)
             for s in chosen.strings
             if s in other.strings
         ]
@@ -180,5 +180,5 @@ def _any(r: Recorder, conditions: Sequence[str], wanted: bool) -> Any:
         return not wanted
     found = conditions[0]
     for condition in conditions[1:]:
-        found = r.compute("logical_or", [found, condition], [BOOL] * 2, BOOL)
+        found = r.compute("logical_or", [found, condition], BOOL)
     return truth_value(found if wanted else negation(r, found))
