@@ -19,6 +19,7 @@ from ..ir.interpret import evaluate
 from ..ir.node import Node, topological_order
 from ..ir.numbered import is_count
 from ..ir.ops.contractions import CALL, RESULT, Call
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import INPUT, Kind
 from ..ir.types import contiguous_strides
 from ..values.frozen import is_frozen
@@ -36,7 +37,6 @@ from .python.userline import user_line
 from .registers import Registers
 from .rolling.loopnumber import Counter, Place
 from .segments import Execute, ValueGuard, Watch, is_recorded_in_a_loop, register_value
-from .storage import base_of
 
 _MOST_INTEGER_LOOKS = 4  # at conditions of numbers: a function with more of them takes another path for each integer
 

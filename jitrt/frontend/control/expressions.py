@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...values.functions import MISSING
+from ...values.functions import MISSING, cells_of
 from . import (
     arithmetic,
     complexnumbers,
@@ -36,7 +36,7 @@ from .localfunctions import LocalFunction, local_function
 from .outside import Captures, Listing, of_listing
 from .recorder import Recorder
 from .shortcircuit import chain
-from .source import closure_of, definition_of_lambda, shown, span
+from .source import definition_of_lambda, shown, span
 from .values import (
     BOOL,
     UNBOUND,
@@ -122,7 +122,7 @@ class Expressions:
             self.locals = function.locals
         else:
             self.locals = frozenset((*function.__code__.co_varnames, *function.__code__.co_cellvars))
-            self.cells = closure_of(function)
+            self.cells = cells_of(function)
 
     # -- names
 

@@ -16,7 +16,7 @@ from ...ir import build as b
 from ...ir.aliasing import is_lent
 from ...ir.extents import hidden
 from ...ir.node import Node
-from ...ir.ops.movement import bitcast
+from ...ir.ops.movement import base_of, bitcast
 from ...ir.ops.operands import PROMOTIONS_KEEP
 from ...ir.ops.optable import NotCovered
 from ...ir.ops.rows import METHODS
@@ -25,7 +25,6 @@ from ...ir.types import ArrayType
 from ..context import offer_loops
 from ..forms import Form, check
 from ..python.userline import is_ours, user_line
-from ..storage import base_of
 from .assignment import assign, assign_item, list_for, mutate
 from .numbers import part
 from .operators import Operators, type_name
