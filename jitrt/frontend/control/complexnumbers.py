@@ -187,7 +187,7 @@ def equal(r: Recorder, op: str, x: Any, y: Any) -> Any:
     else:
         names = [s for s in same if isinstance(s, str)]
         both = True if not names else names[0] if len(names) == 1 else r.compute("logical_and", names, BOOL)
-    return scalars.truth_value(both if op == "equal" else scalars.negation(r, both))
+    return scalars.answer(r, both, op == "equal")
 
 
 def unary(r: Recorder, op: str, x: Complex) -> Any:

@@ -180,6 +180,11 @@ def truth_value(condition: bool | str, python: bool | None = True) -> Any:
     return Scalar(BOOL, python, condition)
 
 
+def answer(r: Recorder, found: bool | str, is_wanted: bool) -> Any:
+    """A truth value, or, unless that is wanted, its opposite, as one of Python's."""
+    return truth_value(found if is_wanted else negation(r, found))
+
+
 def decided(r: Recorder, op: str, difference: Poly) -> bool | None:
     """What a comparison of a difference with 0 gives, if that is certain."""
     positive, negative = r.facts.is_at_least(difference, 1), r.facts.is_at_least(-difference, 1)

@@ -33,7 +33,7 @@ def compare(where: Expressions, name: str, x: tuple[Any, ...], y: tuple[Any, ...
     r = where.r
     if name in ("equal", "not_equal"):
         same = _equal(where, x, y)
-        return scalars.truth_value(same if name == "equal" else scalars.negation(r, same))
+        return scalars.answer(r, same, name == "equal")
     made: bool | str = arithmetic.COMPARISONS[name][1](len(x), len(y))
     python: bool | str = True  # the comparison gives what that of the elements gives
     for v, w in reversed(list(zip(x, y))):

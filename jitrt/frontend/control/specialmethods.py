@@ -95,10 +95,10 @@ def compare(where: Expressions, op: str, x: Any, y: Any, e: Any) -> Any:
         has = {name: any(member(where, v, name) is not MISSING for v in owned) for name in ("__eq__", "__ne__")}
         if not any(has.values()) and len(owned) == 2 and not any(issubclass(v.kind, tuple) for v in owned):
             same = scalars.truth(where.r, is_same(where.r, x, y))
-            return scalars.truth_value(same if op == "equal" else scalars.negation(where.r, same))
+            return scalars.answer(where.r, same, op == "equal")
         if op == "not_equal" and not has["__ne__"]:
             equal = where.truth_of(_first(where, x, y, *_COMPARED["equal"], e))
-            return scalars.truth_value(scalars.negation(where.r, equal))
+            return scalars.answer(where.r, equal, False)
     return _first(where, x, y, *_COMPARED[op], e)
 
 
