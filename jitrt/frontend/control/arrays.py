@@ -235,8 +235,7 @@ def part(r: Recorder, value: Array | Scalar, name: str) -> Array:
 
 def as_shape(r: Recorder, array: Array, shape: Shape) -> Array:
     """A new array of which it is known elsewhere that it has this shape; the procedure stops if it has not."""
-    for mine, its in zip(array.shape, shape):
-        r.require_equal(mine, its)
+    r.require_alike(array.shape, shape)
     view = replaced(array.memory, strides=contiguous_strides(shape, array.dtype), is_given=False)
     return in_memory(r, view, array.dtype, shape, array.c_order)
 
@@ -393,6 +392,11 @@ def fold_all(r: Recorder, op: str, dtype: np.dtype, shape: Shape, element: Calla
     return level(shape, ())
 
 
+def count_true(r: Recorder, mask: Array) -> str:
+    """The number of true elements."""
+    return fold_all(r, "add", INT, mask.shape, lambda i: r.cast(mask.element(i), BOOL, INT))
+
+
 def fold(r: Recorder, op: str, array: Array, axes: tuple[int, ...], keepdims: bool, dtype: np.dtype) -> Scalar | Array:
     """The fold of an array along axes, in `dtype`."""
     if ROLLED in array.reads:
@@ -444,14 +448,11 @@ def _fold_rows(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype:
     def body(indices: Indices) -> None:
         at = tuple(indices[k] for k in kept)
         value = r.cast(array.element(indices), array.dtype, dtype)
-        total = r.compute(FOLDED_BY.get(op, op), [made.element(at), value], dtype)
+        total = r.compute(op, [made.element(at), value], dtype)
         store(r, made, at, total)
 
     nest(r, array.shape, body)
     return made
-
-
-FOLDED_BY: dict[str, str] = {}
 
 
 def _extreme(dtype: np.dtype, lowest: bool) -> Any:
@@ -522,6 +523,4 @@ def search(r: Recorder, op: str, shape: Shape, dtype: np.dtype, element: Callabl
         with r.when(wins):
             r.put(best, value, dtype)
             r.put(found, r.integer(index), INT)
-    name = r.get(found, INT)
-    r.facts.bound(name, [0], [extent - 1])
-    return Poly.name(name)
+    return r.bounded(r.get(found, INT), 0, extent - 1)

@@ -14,7 +14,7 @@ from .arithmetic import as_float, binary, rounded
 from .arrays import ONE, ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
-from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, shape_of
+from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, require_allocatable, shape_of
 from .scalars import poly_of, register_of, static_integer
 from .shapes import contiguous
 from .values import BOOL, FLOAT, INT, Array, NotStaged, dtype_of, is_number, is_python_number, is_static
@@ -99,10 +99,8 @@ def _arange(r: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any
         made = INT if dtype is None else known_dtype(dtype)
         if by == 0 or made.kind not in "if":
             raise NotStaged("arguments of arange")
-        length = r.maximum((last - first) if by > 0 else (first - last), ZERO)
-        if abs(by) != 1:
-            length = Poly.name(r.machine("floordiv", length + (abs(by) - 1), Poly.number(abs(by)), [0], [length]))
-        _allocatable(r, length)
+        length = r.in_steps(r.maximum((last - first) if by > 0 else (first - last), ZERO), abs(by))
+        require_allocatable(r, length)
         return Array(made, (length,), lambda i: r.cast(r.integer(first + i[0] * by), INT, made), frozenset())
     if (
         dtype is not None
@@ -119,7 +117,7 @@ def _arange(r: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any
         length = Poly.number(max(int(np.ceil(quotient)), 0))
     else:
         length = r.maximum(poly_of(r, rounded(r, quotient, "ceil")), ZERO)
-    _allocatable(r, length)
+    require_allocatable(r, length)
     delta = binary(r, "subtract", binary(r, "add", low, by_float), low)
     names = [register_of(r, v, FLOAT) for v in (low, delta)]
 
@@ -129,11 +127,6 @@ def _arange(r: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any
         return r.compute("add", [names[0], step_made], FLOAT)
 
     return Array(FLOAT, (length,), element, frozenset())
-
-
-def _allocatable(r: Recorder, length: Poly) -> None:
-    if r.facts.interval(length)[1] > 1 << 47:
-        r.require((1 << 40) - length)
 
 
 def grid(r: Recorder, slices: Sequence[slice], is_open: bool) -> Any:
@@ -147,7 +140,7 @@ def grid(r: Recorder, slices: Sequence[slice], is_open: bool) -> Any:
     shape = tuple(poly_of(r, stop) - start for start, (_, stop) in zip(starts, bounds))
     for extent in shape:
         r.require(extent)
-        _allocatable(r, extent)
+        require_allocatable(r, extent)
     if is_open:
         return tuple(_along(r, k, start, shape) for k, start in enumerate(starts))
 
@@ -176,7 +169,7 @@ def _linspace(r: Recorder, start: Any, stop: Any, num: Any = 50) -> Array:
         raise NotStaged("integers that do not fit")
     count = poly_of(r, num)
     r.require(count - 2)
-    _allocatable(r, count)
+    require_allocatable(r, count)
     low, high = (register_of(r, v, FLOAT) for v in (start, stop))
     span = r.compute("subtract", [high, low], FLOAT)
     steps = r.cast(r.integer(count - 1), INT, FLOAT)

@@ -315,9 +315,7 @@ def _bounded(r: Recorder, array: Array, first: Poly, last: Poly) -> Array:
 def _interval(r: Recorder, source: Source, most: Any) -> Any:
     """A whole number of `interval`'s."""
     last = poly_of(r, most)
-    made = _called(r, source, "interval", (r.integer(last),), (INT,), INT)
-    r.facts.bound(made, [0], [last])
-    return integer(Poly.name(made))
+    return integer(r.bounded(_called(r, source, "interval", (r.integer(last),), (INT,), INT), 0, last))
 
 
 def _choice(

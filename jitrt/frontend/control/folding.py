@@ -74,9 +74,7 @@ _COUNTS_ARE_PYTHONS = type(np.count_nonzero(np.zeros(1))) is int  # before NumPy
 @function(np.count_nonzero)
 def _count_nonzero(r: Recorder, array: Any) -> Any:
     truths = a.cast(r, as_array(r, array), BOOL)
-    name = a.fold_all(r, "add", INT, truths.shape, lambda i: r.cast(truths.element(i), BOOL, INT))
-    r.facts.bound(name, [0], [truths.size])
-    return integer(Poly.name(name), INT, _COUNTS_ARE_PYTHONS)
+    return integer(r.bounded(a.count_true(r, truths), 0, truths.size), INT, _COUNTS_ARE_PYTHONS)
 
 
 def _count(array: Array, axes: tuple[int, ...]) -> Poly:

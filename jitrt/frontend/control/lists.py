@@ -425,10 +425,7 @@ def _made(r: Recorder, values: GrownList | None, kind: Kind, its_columns: Sequen
 
 
 def _handle(r: Recorder, column: Column, at: Poly) -> Poly:
-    name = column_array(r, column, a.ONE).element((at,))
-    if name not in r.facts:
-        r.facts.bound(name, [0], [MOST_EXTENT])
-    return Poly.name(name)
+    return r.bounded(column_array(r, column, a.ONE).element((at,)), 0, MOST_EXTENT)
 
 
 def read(r: Recorder, values: RunTimeList, index: Poly) -> Any:

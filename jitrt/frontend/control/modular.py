@@ -78,6 +78,4 @@ def _wrapped(where: Expressions, name: str, x: Poly, y: Poly) -> Scalar | int:
     if low >= -(1 << _WORD) and high < 1 << _WORD:
         return integer(exact)
     made = r.compute(name, [r.integer(x), r.integer(y)], INT)
-    if made not in r.facts:
-        r.facts.bound(made, [-(1 << _WORD)], [(1 << _WORD) - 1])
-    return integer(Poly.name(made))
+    return integer(r.bounded(made, -(1 << _WORD), (1 << _WORD) - 1))

@@ -412,8 +412,19 @@ class Recorder:
     def narrowed(self, value: Poly, low: int, high: int) -> Poly:
         """An integer under another name, of which it is known here that it lies between two numbers."""
         name = self._remembered(("narrowed", value, low, high), lambda name: ir.Integer(name, value))
+        return self.bounded(name, low, high)
+
+    def bounded(self, name: str, low: Poly | int, high: Poly | int) -> Poly:
+        """The integer that a name stands for, which lies between two numbers."""
         if name not in self.facts:
             self.facts.bound(name, [low], [high])
+        return Poly.name(name)
+
+    def of_dtype(self, name: str, dtype: np.dtype) -> Poly:
+        """The integer that a name stands for, which is one of this dtype."""
+        if name not in self.facts:
+            limits = np.iinfo(dtype)
+            self.facts.bound(name, [int(limits.min)], [int(limits.max)])
         return Poly.name(name)
 
     def machine(self, op: str, x: Poly, y: Poly, lows: Sequence[Poly | int] = (), highs: Sequence[Any] = ()) -> str:
@@ -425,6 +436,12 @@ class Recorder:
         if op not in _COMPARISONS and made not in self.facts:
             self.facts.bound(made, lows, highs)
         return made
+
+    def in_steps(self, length: Poly, step: int) -> Poly:
+        """How many steps begin in a length, which is not negative."""
+        if step == 1:
+            return length
+        return Poly.name(self.machine("floordiv", length + (step - 1), Poly.number(step), [0], [length]))
 
     def minimum(self, x: Poly, y: Poly) -> Poly:
         """The smaller of two integers."""
@@ -450,17 +467,12 @@ class Recorder:
         if self.trusts:
             return Poly.name(self.integer({"add": x + y, "sub": x - y, "mul": x * y}[op]))
         names = self.integer(x), self.integer(y)
-        made = self._remembered(("check", op, *names), lambda name: ir.Checked(name, op, names))
-        if made not in self.facts:
-            self.facts.bound(made, [-(1 << 63)], [(1 << 63) - 1])
-        return Poly.name(made)
+        return self.of_dtype(self._remembered(("check", op, *names), lambda name: ir.Checked(name, op, names)), INT)
 
     def truncated(self, name: str) -> Poly:
         """A float64 as an integer, towards zero; the procedure stops where it is too large, or none."""
         made = self._remembered(("truncated", name), lambda target: ir.Checked(target, "trunc", (name,)))
-        if made not in self.facts:
-            self.facts.bound(made, [-int(ir.MOST_TRUNCATED)], [int(ir.MOST_TRUNCATED)])
-        return Poly.name(made)
+        return self.bounded(made, -int(ir.MOST_TRUNCATED), int(ir.MOST_TRUNCATED))
 
     def get(self, variable: str, type_: ir.Type, chooses: bool = True) -> str:
         """What a variable holds; `chooses` says that it is a number of the user's, which may choose parts of arrays."""
@@ -472,9 +484,7 @@ class Recorder:
 
     def extent(self, variable: str) -> Poly:
         """The extent, or the number of elements, that a variable holds."""
-        name = self.get(variable, INT, chooses=False)
-        self.facts.bound(name, [0], [MOST_EXTENT])
-        return Poly.name(name)
+        return self.bounded(self.get(variable, INT, chooses=False), 0, MOST_EXTENT)
 
     def put(self, variable: str, value: str, type_: ir.Type) -> None:
         self.emit(ir.Put(variable, value, type_))
@@ -547,6 +557,11 @@ class Recorder:
             first, second = sorted((x, y), key=str)
             self.stop(self.machine("!=", first, second))
             self._known[-1]["equal", first, second] = True
+
+    def require_alike(self, shape: Iterable[Poly], other: Iterable[Poly]) -> None:
+        """Stop unless the integers of one sequence are those of the other, as far as both go."""
+        for x, y in zip(shape, other):
+            self.require_equal(x, y)
 
     def are_equal(self, x: Poly, y: Poly) -> bool:
         """Whether it is known that two integers are equal; as `require_equal` lets it be."""

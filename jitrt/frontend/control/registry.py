@@ -13,7 +13,7 @@ from . import arrays as a
 from . import complexnumbers, lists, subscripts
 from .arithmetic import apply
 from .lists import RunTimeList
-from .recorder import Recorder
+from .recorder import MOST_EXTENT, Recorder
 from .scalars import dtypes_of, from_register, poly_of, register_of
 from .values import BOOL, Array, Complex, NotStaged, dtype_of, is_number, is_python_number, is_static
 
@@ -117,10 +117,15 @@ def shape_of(r: Recorder, value: Any) -> tuple[Poly, ...]:
             raise NotStaged("an extent that is no integer")
         extent = poly_of(r, part)
         r.require(extent)
-        if r.facts.interval(extent)[1] > 1 << 47:
-            r.require((1 << 40) - extent)
+        require_allocatable(r, extent)
         shape.append(extent)
     return tuple(shape)
+
+
+def require_allocatable(r: Recorder, extent: Poly) -> None:
+    """Stop where there cannot be an array of that extent."""
+    if r.facts.interval(extent)[1] > MOST_EXTENT:
+        r.require((1 << 40) - extent)
 
 
 def known_dtype(value: Any) -> np.dtype:
@@ -144,8 +149,7 @@ def stack(r: Recorder, parts: list[Any]) -> Array:
     for p in parts[1:]:
         if p.ndim != len(shape):
             raise NotStaged("shapes that do not fit")
-        for x, y in zip(p.shape, shape):
-            r.require_equal(x, y)
+        r.require_alike(p.shape, shape)
     made = a.fresh(r, dtype, (Poly.number(len(parts)), *shape))
     for k, p in enumerate(parts):
         a.assign(

@@ -98,11 +98,7 @@ def from_register(r: Recorder, name: str, dtype: np.dtype) -> Scalar:
     """A number from the register of its dtype."""
     if not is_word(dtype):
         return Scalar(dtype, False, name)
-    wide = r.cast(name, dtype, INT)
-    if wide not in r.facts:
-        limits = np.iinfo(dtype)
-        r.facts.bound(wide, [int(limits.min)], [int(limits.max)])
-    return Scalar(dtype, False, "", Poly.name(wide))
+    return Scalar(dtype, False, "", r.of_dtype(r.cast(name, dtype, INT), dtype))
 
 
 def poly_of(r: Recorder, value: Any) -> Poly:
@@ -112,15 +108,9 @@ def poly_of(r: Recorder, value: Any) -> Poly:
     if isinstance(value, Scalar) and value.value is not None:
         return value.poly
     if isinstance(value, Scalar) and value.dtype == BOOL:
-        name = r.cast(value.name, BOOL, INT)
-        if name not in r.facts:
-            r.facts.bound(name, [0], [1])
-        return Poly.name(name)
+        return r.bounded(r.cast(value.name, BOOL, INT), 0, 1)
     if isinstance(value, Scalar) and value.dtype == UNSIGNED:
-        name = r.cast(value.name, UNSIGNED, INT)
-        if name not in r.facts:
-            r.facts.bound(name, [-(1 << 63)], [(1 << 63) - 1])
-        return r.at_least_zero(Poly.name(name))
+        return r.at_least_zero(r.of_dtype(r.cast(value.name, UNSIGNED, INT), INT))
     raise NotStaged("an integer is needed")
 
 

@@ -78,9 +78,7 @@ class _Sorted:
             power = Poly.name(r.machine("shl", ONE, indices[0] + 1, [1], [1 << _MOST_STEPS]))
             return r.cast(r.machine("<=", power, self.extent), BOOL, INT)
 
-        steps = a.fold_all(r, "add", INT, (Poly.number(_MOST_STEPS),), fits)
-        r.facts.bound(steps, [0], [_MOST_STEPS])
-        self.steps = Poly.name(steps)
+        self.steps = r.bounded(a.fold_all(r, "add", INT, (Poly.number(_MOST_STEPS),), fits), 0, _MOST_STEPS)
         self.power = self.shifted(r.integer(ONE), self.steps)
 
     def check(self, value: str) -> None:

@@ -385,9 +385,7 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
         dtype = INT if is_word(value.dtype) else value.dtype
         r.parameters.append(Parameter(name, dtype))
         if dtype == INT:
-            limits = np.iinfo(str(value.dtype))
-            r.facts.bound(name, [int(limits.min)], [int(limits.max)])
-            return Scalar(value.dtype, False, "", Poly.name(name), number)
+            return Scalar(value.dtype, False, "", r.of_dtype(name, value.dtype), number)
         return Scalar(dtype, False, name)
     raise NotStaged(f"an argument of type {type(value).__name__}")
 

@@ -74,9 +74,7 @@ def code(r: Recorder, value: Any) -> Poly:
         return Poly.number(ord(value))
     if not (isinstance(value, Chosen) and value.strings == ASCII):
         raise NotStaged("the code of this")
-    if value.number not in r.facts:
-        r.facts.bound(value.number, [0], [127])
-    return Poly.name(value.number)
+    return r.bounded(value.number, 0, 127)
 
 
 def character(r: Recorder, value: Any) -> Chosen:
@@ -165,9 +163,7 @@ def number(r: Recorder, value: str | Chosen | Text) -> Any:
     for k, string in enumerate(value.strings):
         with r.when(r.machine("==", Poly.name(value.number), Poly.number(k))):
             r.put(found, r.literal(number(r, string), INT), INT)
-    made = r.get(found, INT, chooses=False)
-    r.facts.bound(made, [0], [(1 << 32) - 1])
-    return integer(Poly.name(made))
+    return integer(r.bounded(r.get(found, INT, chooses=False), 0, (1 << 32) - 1))
 
 
 def _is(r: Recorder, x: Chosen, string: str) -> str:
