@@ -30,6 +30,7 @@ from .integers import IntegerWanted
 from .numpy.aliases import Aliases
 from .numpy.assignment import list_node
 from .numpy.hostcalls import HostCalls
+from .numpy.operators import is_tracer
 from .numpy.order import Orders, by_stride
 from .numpy.scopes import Phases
 from .numpy.tracer import Tracer
@@ -166,6 +167,10 @@ class Trace:
             back = tuple(axes.index(k) for k in range(len(axes)))
             self._laid_out[node, axes] = b.view("transpose", stored, axes=back)
         return self._laid_out[node, axes]
+
+    def node_of(self, value: Any) -> Node:
+        """The node of a tracer, or of a value that is none."""
+        return value._node if is_tracer(value) else self.lift(value)
 
     def lift(self, value: Any) -> Node:
         """The node of a value that is not a tracer.

@@ -217,7 +217,7 @@ class HostCalls:
         node = call_node(trace, on_copy, name, args, kwargs)
         known = self._of_constants(node)
         if known is not None:
-            return known._node if is_tracer(known) else trace.lift(known)
+            return trace.node_of(known)
         _offer(function, name)
         if not trace.is_general:
             self._result_of(node)  # raises what NumPy raises, also if nothing depends on what is written
