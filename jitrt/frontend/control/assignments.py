@@ -26,8 +26,8 @@ from . import (
 from .calls import check_kept, is_iterator
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
-from .lists import GrownList, RunTimeList
 from .registry import as_array
+from .runtimelists import GrownList, RunTimeList
 from .values import FLOAT, Array, Composite, DictDisplay, NotStaged, Referenced, Scalar, dtype_of, is_static, type_name
 
 # What may see, in an update of an item of a dict, whether the item was there before.

@@ -38,11 +38,11 @@ from . import (
 from . import arrays as a
 from .iterations import is_of_itertools
 from .listcalls import ListCalls
-from .lists import RunTimeList
 from .localfunctions import LocalFunction
 from .outside import of_listing
 from .python_functions import ASKING, BUILTINS
 from .registry import as_array
+from .runtimelists import RunTimeList
 from .values import (
     BOOL,
     INT,

@@ -12,7 +12,7 @@ import numpy as np
 from . import arithmetic, complexnumbers, library, objects, references, scalars, sequences, specialmethods, strings
 from .containers import DictView
 from .generated import NO_DEFAULT
-from .lists import GrownList
+from .runtimelists import GrownList
 from .values import (
     Array,
     Chosen,

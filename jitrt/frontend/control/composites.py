@@ -26,8 +26,8 @@ from ...values.versions import version_of
 from . import references
 from .arrays import materialise
 from .kinds import Kind, Parts, Same, is_covered, join, kind_of, seen_from
-from .lists import Appended
 from .recorder import Recorder
+from .runtimelists import Appended
 from .values import BOOL, Array, Composite, ListChanges, Method, NeedsValue, NotStaged, Unread, integer, is_static
 from .variables import Variable
 

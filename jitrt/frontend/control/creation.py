@@ -12,9 +12,9 @@ from . import arrays as a
 from . import scalars, subscripts
 from .arithmetic import as_float, binary, rounded
 from .arrays import ONE, ZERO
-from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, require_allocatable, shape_of
+from .runtimelists import RunTimeList
 from .scalars import poly_of, register_of, static_integer
 from .shapes import contiguous
 from .values import BOOL, FLOAT, INT, Array, NotStaged, dtype_of, is_number, is_python_number, is_static

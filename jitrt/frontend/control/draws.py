@@ -20,9 +20,9 @@ from . import arrays as a
 from . import external, subscripts
 from .arithmetic import as_float, binary
 from .arrays import ZERO
-from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import as_array, function, shape_of
+from .runtimelists import RunTimeList
 from .scalars import poly_of, register_of
 from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, Source, View, dtype_of, integer, is_number
 from .written_draws import interval

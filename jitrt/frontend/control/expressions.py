@@ -30,10 +30,10 @@ from . import (
     strings,
 )
 from . import arrays as a
-from .lists import RunTimeList
 from .localfunctions import LocalFunction, local_function
 from .outside import Captures, Listing, of_listing
 from .recorder import Recorder
+from .runtimelists import RunTimeList
 from .shortcircuit import chain
 from .source import definition_of_lambda, shown, span
 from .values import (

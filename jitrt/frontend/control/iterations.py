@@ -13,10 +13,10 @@ from ...ir.integers import Poly
 from . import arithmetic, containers, lists, scalars, strings, subscripts
 from .arrays import ZERO, fresh, materialise, store
 from .kinds import Number
-from .lists import RunTimeList
 from .outside import of_listing
 from .ranges import Iteration, counted
 from .recorder import MOST_EXTENT
+from .runtimelists import RunTimeList
 from .values import Array, Composite, NotStaged, Scalar, integer, type_name
 from .variables import number_of
 from .written_maps import accumulate

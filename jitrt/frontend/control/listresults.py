@@ -16,9 +16,9 @@ from .containers import Container
 from .kinds import Held, Kind, NoneOr, Parts, Reference, Rows, Same
 from .kinds import Number as NumberKind
 from .listkinds import dtypes_of_leaf, holds_lists, is_of_objects, leaves_of
-from .lists import GrownList
 from .recorder import Recorder
 from .references import pool_of
+from .runtimelists import GrownList
 from .values import INT, Complex, NotStaged, Referenced
 
 

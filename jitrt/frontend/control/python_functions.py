@@ -17,10 +17,10 @@ from . import arithmetic, complexnumbers, composites, library, lists, objects, s
 from .arrays import ZERO
 from .containers import PYTHONS
 from .kinds import Number
-from .lists import RunTimeList
 from .outside import is_function
 from .recorder import Recorder
 from .registry import known_dtype
+from .runtimelists import RunTimeList
 from .strings import Text
 from .values import (
     BOOL,

@@ -12,8 +12,8 @@ from ...ir.integers import Poly
 from . import arrays as a
 from . import complexnumbers, lists, subscripts
 from .arithmetic import apply
-from .lists import RunTimeList
 from .recorder import MOST_EXTENT, Recorder
+from .runtimelists import RunTimeList
 from .scalars import dtypes_of, from_register, poly_of, register_of
 from .values import BOOL, Array, Complex, NotStaged, dtype_of, is_number, is_python_number, is_static
 

@@ -30,9 +30,9 @@ from .listresults import (
     pools_in,
     reference_result,
 )
-from .lists import Appended, GrownList
 from .makingobjects import attributes_at_end
 from .recorder import Recorder
+from .runtimelists import Appended, GrownList
 from .scalars import poly_of, register_of, settled
 from .subscripts import Axis, view_of
 from .values import (

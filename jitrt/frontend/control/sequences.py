@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import arithmetic, library, scalars, specialmethods, strings
-from .lists import RunTimeList
 from .objects import is_object
 from .outside import of_listing
 from .recorder import Recorder
+from .runtimelists import RunTimeList
 from .values import BOOL, FLOAT, Array, Chosen, NotStaged, Scalar, dtype_of, is_number, is_static
 
 if TYPE_CHECKING:

@@ -26,13 +26,14 @@ from . import arrays as a
 from . import complexnumbers, references, strings
 from .composites import put_together
 from .external import Step, is_worth_it
+from .givenlists import given, given_arrays, given_tuples
 from .holders import pointers_of
 from .kinds import Number
-from .lists import Appended, RunTimeList, given, given_arrays, given_tuples
 from .makingobjects import check_results
 from .outside import DTYPES, ArraysOf, Captures, element_types, is_function, is_source
 from .recorder import MOST_EXTENT, Recorder
 from .results import WAY, Result, Stored, check_lists_apart, keep_apart, result_of, settled_results, stores_of
+from .runtimelists import Appended, RunTimeList
 from .source import bind, definition_of
 from .statements import Statements
 from .values import (

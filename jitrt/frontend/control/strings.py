@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from ...ir.integers import Poly
+from .givenlists import given
 from .kinds import Number
-from .lists import RunTimeList, given
 from .recorder import Recorder
 from .registry import function
+from .runtimelists import RunTimeList
 from .scalars import answer, from_register, negation, poly_of, truth_value
 from .values import BOOL, INT, Chosen, NotStaged, RunTime, Scalar, dtype_of, integer, is_number, is_static
 from .written_containers import text_number
