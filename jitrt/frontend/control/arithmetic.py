@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ...base import operators
 from ...ir.integers import Poly
 from ...ir.ops.optable import OPS
 from ...ir.ops.ufuncs import SCALAR_MULTIPLY
@@ -39,16 +40,10 @@ from .values import (
 
 _EXACT = 1 << 53  # up to which integers are floats
 
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow,
-    "left_shift": operator.lshift, "right_shift": operator.rshift, "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-}  # fmt: skip
-COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "less": ("<", operator.lt), "less_equal": ("<=", operator.le), "greater": (">", operator.gt),
-    "greater_equal": (">=", operator.ge), "equal": ("==", operator.eq), "not_equal": ("!=", operator.ne),
-}  # fmt: skip
+BINARY = {ufunc.__name__: python for ufunc, python in operators.BINARY.values() if ufunc is not np.matmul}
+COMPARISONS = {ufunc.__name__: python for ufunc, python in operators.COMPARISONS.values()}
+SYMBOLS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+_UNARY = {ufunc.__name__: python for ufunc, python in operators.UNARY.values()}
 _POLY = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
 _CHECKED = {"add": "add", "subtract": "sub", "multiply": "mul"}
 _MOST_UNSIGNED = (1 << 64) - 1
@@ -137,7 +132,7 @@ def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
 
 
 def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
-    symbol, function = COMPARISONS[op]
+    symbol, function = SYMBOLS[op], COMPARISONS[op]
     if is_static(x) and is_static(y):
         return function(x, y)
     python = both(is_python_number(x), is_python_number(y))
@@ -171,7 +166,7 @@ def _unsigned_compared(r: Recorder, op: str, x: Any, y: Any, python: bool | None
     """A comparison of integers of which one is an unsigned one of 64 bits: by their values, whatever the other is."""
     for v in (x, y):
         if is_static(v) and not 0 <= v <= _MOST_UNSIGNED:
-            return scalars.truth_value(COMPARISONS[op][1](*(v if w is v else 0 for w in (x, y))), python)
+            return scalars.truth_value(COMPARISONS[op](*(v if w is v else 0 for w in (x, y))), python)
         if isinstance(v, Scalar) and v.value is not None:
             r.require(v.poly)
     names = [scalars.register_of(r, v, UNSIGNED) for v in (x, y)]
@@ -429,11 +424,6 @@ def _quotient(r: Recorder, op: str, x: Poly, y: Poly) -> Poly:
     if r.facts.is_at_least(y, 1):
         return Poly.name(r.machine("mod", x, y, [0], [y - 1]))
     return Poly.name(r.machine("mod", x, y, [-(1 << 62)], [1 << 62]))
-
-
-_UNARY: dict[str, Callable[[Any], Any]] = {
-    "negative": operator.neg, "positive": operator.pos, "invert": operator.inv, "absolute": abs,
-}  # fmt: skip
 
 
 def unary(r: Recorder, op: str, x: Any) -> Any:

@@ -126,7 +126,7 @@ def _of_values(where: Expressions, name: str, x: Any, y: Any) -> Any:
         return arithmetic.compare(r, name, x, y)
     if is_static(x) and is_static(y):
         try:
-            return arithmetic.COMPARISONS[name][1](x, y)
+            return arithmetic.COMPARISONS[name](x, y)
         except TypeError as error:
             raise Raises(str(error)) from None
     raise refusal(f"a comparison of {type_name(x)} and {type_name(y)}", x, y)

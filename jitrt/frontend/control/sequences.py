@@ -34,7 +34,7 @@ def compare(where: Expressions, name: str, x: tuple[Any, ...], y: tuple[Any, ...
     if name in ("equal", "not_equal"):
         same = _equal(where, x, y)
         return scalars.answer(r, same, name == "equal")
-    made: bool | str = arithmetic.COMPARISONS[name][1](len(x), len(y))
+    made: bool | str = arithmetic.COMPARISONS[name](len(x), len(y))
     python: bool | str = True  # the comparison gives what that of the elements gives
     for v, w in reversed(list(zip(x, y))):
         same = _equal(where, (v,), (w,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any
 
+from ...base.operators import BINARY, UNARY
 from ...values.functions import MISSING
 from . import containers, scalars
 from .objects import is_object, is_same, member
@@ -22,12 +23,7 @@ if TYPE_CHECKING:
     from .expressions import Expressions
 
 
-_NAMES = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
-    "remainder": "mod", "power": "pow", "matmul": "matmul", "left_shift": "lshift", "right_shift": "rshift",
-    "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
-    "negative": "neg", "positive": "pos", "invert": "invert",
-}  # fmt: skip
+_NAMES = {ufunc.__name__: name for name, (ufunc, _) in (BINARY | UNARY).items()}
 _COMPARED = {
     "less": ("__lt__", "__gt__"), "less_equal": ("__le__", "__ge__"), "greater": ("__gt__", "__lt__"),
     "greater_equal": ("__ge__", "__le__"), "equal": ("__eq__", "__eq__"), "not_equal": ("__ne__", "__ne__"),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.integers import Poly
+from .arithmetic import SYMBOLS
 from .givenlists import given
 from .kinds import Number
 from .recorder import Recorder
@@ -32,7 +33,6 @@ METHODS = frozenset(
 """Those that give a string or a number, and depend on nothing but their arguments."""
 
 _MOST_KEYS = 64
-_SYMBOLS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
 
 
 class Text(RunTime):
@@ -91,7 +91,7 @@ def character(r: Recorder, value: Any) -> Chosen:
 def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
     """A comparison, by the name of its ufunc, of which a side is such a string."""
     if _is_character(x) and _is_character(y):
-        return truth_value(r.machine(_SYMBOLS[op], code(r, x), code(r, y)))
+        return truth_value(r.machine(SYMBOLS[op], code(r, x), code(r, y)))
     if op not in ("equal", "not_equal"):
         raise NotStaged("an order of strings that values decide on")
     chosen, other = (x, y) if isinstance(x, Chosen) else (y, x)
