@@ -20,7 +20,6 @@ MOST_EXTENT = 1 << 47  # of an array in memory
 _WHOLE_ARRAY = 12  # statements that an operation on whole arrays counts as
 _SOME_TURNS = 8  # of a loop in a loop
 _MOST_STATEMENTS = 6000  # of one procedure; a longer one is not worth the time of compiling it
-_COMPARISONS = frozenset("== != < <= > >=".split())
 
 
 class Recorder:
@@ -431,9 +430,9 @@ class Recorder:
         """An operation on integers; for comparisons the name of a truth value."""
         names = self.integer(x), self.integer(y)
         made = self._remembered((op, *names), lambda name: ir.Machine(name, op, names))
-        if op in _COMPARISONS:
+        if op in ir.OPPOSITE:
             self.meanings[made] = op, x, y
-        if op not in _COMPARISONS and made not in self.facts:
+        elif made not in self.facts:
             self.facts.bound(made, lows, highs)
         return made
 
@@ -502,7 +501,7 @@ class Recorder:
         """In the block that is recorded, a truth value is known."""
         op, x, y = self.meanings.get(condition, ("", Poly(()), Poly(())))
         if not holds:
-            op = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}.get(op, "")
+            op = ir.OPPOSITE.get(op, "")
         if op in ("<", "<=", "=="):
             self.facts.natural.append(y - x - (op == "<"))
         if op in (">", ">=", "=="):
