@@ -66,7 +66,7 @@ def mixed(r: Recorder, op: str, x: Any, y: Any) -> Scalar | None:
     if op == "divide":
         r.stop(r.compute("equal", [names[1], zero], FLOAT, BOOL))
         python, flag = _whose(r, floats, False)
-        return Scalar(FLOAT, python, made, None, None, flag)
+        return Scalar(FLOAT, python, made, flag=flag)
     is_float = r.compute("logical_or", [scalars.settled_flag(r, v, FLOAT) for v in (x, y)], BOOL)
     limit = r.literal(float(_EXACT), FLOAT)
     without_sign = r.compute("add", [made, zero], FLOAT)  # there is one zero among integers
@@ -76,7 +76,7 @@ def mixed(r: Recorder, op: str, x: Any, y: Any) -> Scalar | None:
     r.stop(r.compute("logical_not", [is_exact], BOOL))
     name = r.compute("where", [is_float, made, without_sign], [BOOL, FLOAT, FLOAT], FLOAT)
     python, flag = _whose(r, floats, True)
-    return Scalar(FLOAT, python, name, None, None, flag, is_float)
+    return Scalar(FLOAT, python, name, flag=flag, settled=is_float)
 
 
 def _whose(r: Recorder, floats: Sequence[Scalar], unsettled: bool) -> tuple[bool | None, str]:
@@ -97,7 +97,7 @@ def _whose(r: Recorder, floats: Sequence[Scalar], unsettled: bool) -> tuple[bool
 def comparable(value: Any) -> Any:
     """The number as an operand of a comparison: floats compare as the integers that they hold."""
     if isinstance(value, Scalar) and value.settled and value.dtype == FLOAT and value.python is not False:
-        return Scalar(FLOAT, value.python, value.name, None, None, value.flag)
+        return Scalar(FLOAT, value.python, value.name, flag=value.flag)
     return value
 
 
@@ -123,7 +123,7 @@ def _flagged(r: Recorder, made: Any, x: Any, y: Any) -> Any:
     if not isinstance(made, Scalar) or made.python is not None:
         return made
     flag = r.compute("logical_and", [scalars.flag_of(r, x), scalars.flag_of(r, y)], BOOL)
-    return Scalar(made.dtype, None, made.name, made.value, None, flag)
+    return Scalar(made.dtype, None, made.name, made.value, flag=flag)
 
 
 def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:

@@ -179,7 +179,7 @@ def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
     if kinds[0] != kinds[1] or any(isinstance(v, Scalar) and v.settled for v in (best, other)):
         names = [scalars.settled_flag(r, v, dtype) for v in (other, best)]
         settled = r.compute("where", [condition, *names], BOOL)
-    return Scalar(dtype, python, name, None, None, flag, settled)
+    return Scalar(dtype, python, name, flag=flag, settled=settled)
 
 
 def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.frozen import replaced
 from ...ir.integers import Poly
 from ...ir.ops import ufuncs  # noqa: F401 (its rows are in the op table then)
 from .recorder import Recorder
@@ -218,7 +219,7 @@ def settled(r: Recorder, value: Any) -> Any:
     if not (isinstance(value, Scalar) and value.settled):
         return value
     r.stop(negation(r, value.settled))  # type: ignore[arg-type]
-    return Scalar(value.dtype, value.python, value.name, value.value, None, value.flag)
+    return replaced(value, argument=None, settled="")
 
 
 def stored(r: Recorder, value: Any, dtype: np.dtype) -> Any:
@@ -227,7 +228,7 @@ def stored(r: Recorder, value: Any, dtype: np.dtype) -> Any:
     Floats are the same there as the integers of Python's that they hold.
     """
     if isinstance(value, Scalar) and value.settled and value.dtype == FLOAT and dtype.kind in "fc":
-        return Scalar(value.dtype, value.python, value.name, None, None, value.flag)
+        return Scalar(value.dtype, value.python, value.name, flag=value.flag)
     return settled(r, value)
 
 

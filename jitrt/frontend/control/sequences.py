@@ -47,7 +47,7 @@ def compare(where: Expressions, name: str, x: tuple[Any, ...], y: tuple[Any, ...
     if isinstance(python, bool):
         return scalars.truth_value(made, python)
     name = r.literal(made, BOOL) if isinstance(made, bool) else made
-    return Scalar(BOOL, None, name, None, None, python)
+    return Scalar(BOOL, None, name, flag=python)
 
 
 def _element(where: Expressions, name: str, v: Any, w: Any) -> Any:

@@ -81,8 +81,8 @@ def number_of(r: Recorder, kind: Number, registers: list[str]) -> Scalar | Chose
     flag = others[0] if kind.python is None else ""
     settled = others[-1] if kind.unsettled else ""
     if not is_word(kind.dtype):
-        return Scalar(kind.dtype, kind.python, name, None, None, flag, settled)
-    return Scalar(kind.dtype, kind.python, "", r.of_dtype(name, kind.dtype), None, flag, settled)
+        return Scalar(kind.dtype, kind.python, name, flag=flag, settled=settled)
+    return Scalar(kind.dtype, kind.python, "", r.of_dtype(name, kind.dtype), flag=flag, settled=settled)
 
 
 class Variable:
