@@ -10,6 +10,7 @@ import numpy as np
 from ...base.frozen import replaced
 from ...ir.integers import Poly
 from ...ir.loops import Fold
+from ...ir.ops.folds import FOLD_IDENTITY, FOLDS
 from ...ir.ops.optable import OPS
 from . import forced
 from .arithmetic import in_range, rounded
@@ -442,7 +443,7 @@ def _fold_rows(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype:
     kept = [k for k in range(array.ndim) if k not in axes]
     shape = tuple(array.shape[k] for k in kept)
     made = fresh(r, dtype, shape)
-    start = r.literal(NEUTRAL[op](dtype), dtype)
+    start = r.literal(FOLD_IDENTITY[FOLDS[op]](dtype), dtype)
     nest(r, shape, lambda indices: store(r, made, indices, start))
 
     def body(indices: Indices) -> None:
@@ -453,20 +454,6 @@ def _fold_rows(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype:
 
     nest(r, array.shape, body)
     return made
-
-
-def _extreme(dtype: np.dtype, lowest: bool) -> Any:
-    if dtype.kind == "f":
-        return -np.inf if lowest else np.inf
-    if dtype.kind == "b":
-        return not lowest
-    return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
-
-
-NEUTRAL: dict[str, Callable[[np.dtype], Any]] = {
-    "add": lambda d: 0, "multiply": lambda d: 1, "logical_or": lambda d: False, "logical_and": lambda d: True,
-    "maximum": lambda d: _extreme(d, True), "minimum": lambda d: _extreme(d, False),
-}  # fmt: skip
 
 
 def _spread(r: Recorder, value: Scalar, shape: Shape) -> Array:

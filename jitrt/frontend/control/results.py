@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +31,7 @@ from .listresults import (
     reference_result,
 )
 from .makingobjects import attributes_at_end
+from .objects import is_constant
 from .recorder import Recorder
 from .runtimelists import Appended, GrownList
 from .scalars import poly_of, register_of, settled
@@ -207,7 +207,7 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
         else:
             variable = handed_over(r, register_of(r, value, dtype), dtype, results)
         return Number(variable, dtype, python, flag)
-    if value is None or isinstance(value, (bool, int, float, complex, str, np.generic, enum.Enum)):
+    if is_constant(value):
         return Known(value)
     raise NotStaged(f"a result of type {type_name(value)}")
 
