@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.operators import COMPARISONS, OF_SYNTAX
 from . import arithmetic, complexnumbers, library, objects, references, scalars, sequences, specialmethods, strings
 from .containers import DictView
 from .generated import NO_DEFAULT
@@ -32,10 +33,7 @@ from .values import (
 if TYPE_CHECKING:
     from .expressions import Expressions
 
-_UFUNCS = {
-    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal", ast.Eq: "equal",
-    ast.NotEq: "not_equal",
-}  # fmt: skip
+_UFUNCS = {kind: COMPARISONS[name][0].__name__ for kind, name in OF_SYNTAX.items() if name in COMPARISONS}
 _ONE_OBJECT = (bool, type, enum.Enum, np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ...base import operators
 from ...values.functions import MISSING, cells_of
 from . import (
     arithmetic,
@@ -62,12 +63,10 @@ from .values import (
 )
 
 _CONSTANTS = (np.dtype, np.generic, np.finfo, np.iinfo)  # whose attributes stay as they are
-OPERATORS = {
-    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
-    ast.Mod: "remainder", ast.Pow: "power", ast.LShift: "left_shift", ast.RShift: "right_shift",
-    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor", ast.MatMult: "matmul",
-}  # fmt: skip
-UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+OPERATORS, UNARY = (
+    {kind: table[name][0].__name__ for kind, name in operators.OF_SYNTAX.items() if name in table}
+    for table in (operators.BINARY, operators.UNARY)
+)
 _MOST_SUPPOSED = 4  # rounds of staging
 _PACKAGES = ("numpy", "scipy", "math")  # whose functions are known
 
