@@ -202,16 +202,19 @@ def made_of(r: Recorder, values: GrownList | None, kind: Kind, its_columns: Sequ
     """A value of a kind, from its columns."""
     columns = iter(its_columns)
 
+    def register() -> str:
+        """The number in the next column."""
+        return column_array(r, next(columns), a.ONE).element((at,))
+
     def made(kind: Kind) -> Any:
         if isinstance(kind, Parts):
             return assembled(kind, list(map(made, kind.kinds)))
         if isinstance(kind, Number):
-            parts = [next(columns) for _ in number_dtypes(kind)]
-            return number_of(r, kind, [column_array(r, c, a.ONE).element((at,)) for c in parts])
+            return number_of(r, kind, [register() for _ in number_dtypes(kind)])
         if isinstance(kind, Rows):
             return RowOf(r, values, at, kind.kind, [next(columns) for _ in number_dtypes(kind.kind)])
         if isinstance(kind, Reference):
-            return Referenced(kind.kind, kind.places, _handle(r, next(columns), at))
+            return Referenced(kind.kind, kind.places, r.bounded(register(), 0, MOST_EXTENT))
         if isinstance(kind, Held):
             rows = column_array(r, next(columns), a.ONE)
             row = Array(rows.dtype, rows.shape[1:], lambda i: rows.element((at, *i)), rows.reads)
@@ -220,10 +223,6 @@ def made_of(r: Recorder, values: GrownList | None, kind: Kind, its_columns: Sequ
         return kind.value
 
     return made(kind)
-
-
-def _handle(r: Recorder, column: Column, at: Poly) -> Poly:
-    return r.bounded(column_array(r, column, a.ONE).element((at,)), 0, MOST_EXTENT)
 
 
 def read(r: Recorder, values: RunTimeList, index: Poly) -> Any:

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .tracer import Tracer
 
 _IS_NEW = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
-_WARNS = _IS_NEW  # of a shape that is set
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
@@ -107,7 +106,7 @@ class ArrayMethods(Operators):
         self._check_array("shape")
         if self._is_given:
             raise Untraceable("sets the shape of an argument", user_line())
-        if _WARNS:
+        if _IS_NEW:
             raise Untraceable("sets the shape of an array, of which NumPy warns", user_line())
         reshaped = self.reshape(shape)
         if reshaped._storage() is not self._storage():
