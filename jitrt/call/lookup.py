@@ -30,6 +30,7 @@ from ..values.kinds import TooMany, Tree, flatten_call
 from ..values.memory import nbytes
 from ..values.signature import Signature
 from .budget import TraceBudget
+from .failures import Failures
 from .options import Options
 from .segments import Programs
 from .templates import Templates
@@ -80,9 +81,7 @@ class Specialisations:
         self._rebound: Counter[str] = Counter()  # how often what the function names was something else
         self._in_use: set[int] = set()  # identities of those that have served calls since the oldest were dropped
         self._warned = False
-        self._failures: dict[Any, tuple[str, policy.Backoff]] = {}  # why traces failed, and when to try again
-        self._raised = 0  # signatures with which the function itself has raised an exception
-        self._once: dict[Signature, None] = {}  # those that came once since this was so with several
+        self._failures = Failures()
         self.integers = VaryingIntegers()
         self.plain: Plain | None = None
         """Why every call runs the plain function, whatever its arguments, if it does."""
@@ -114,8 +113,6 @@ class Specialisations:
             self._templates.clear()
             self._other_captures.clear()
             self._failures.clear()
-            self._once.clear()
-            self._raised = 0
             self._in_use.clear()
             self._dispatch.clear()
 
@@ -185,7 +182,7 @@ class Specialisations:
         known = self._known.get(key)
         if known is not None:
             return key, known
-        if is_call and (failure := self._fails_again(key) or self._may_raise(key)) is not None:
+        if is_call and (failure := self._failures.plain(key)) is not None:
             return key, failure
         if signature.log.isEnabledFor(logging.DEBUG):
             others = [k for k in self._known if k.outside == captures.number]
@@ -207,14 +204,15 @@ class Specialisations:
                 return key, self._give_up(key)
             found = self._specialise(call, key)
         except CallRaises as reason:  # another trace would say the same
-            self._raised += key not in self._failures
+            self._failures.note_raised(key)
             return key, self._note_failure(key, Unspecialised(str(reason)), is_call)
         except IntegerWanted as wanted:
             return (key, Plain(str(wanted))) if self.fix(structure, wanted, len(leaves)) else None
         except Unspecialised as reason:
-            self._raised += reason.error is not None and key not in self._failures
+            if reason.error is not None:
+                self._failures.note_raised(key)
             return key, self._note_failure(key, reason, is_call)
-        self._failures.pop(key, None)
+        self._failures.forget(key)
         if isinstance(found, Plain) and integers and not found.is_passing:  # they may be why
             self.integers.fix(structure, integers)
             return None
@@ -301,36 +299,12 @@ class Specialisations:
         donated = self._donated(leaves, structure, captures) if self._options.donate else ()
         return _key(structure, keys, self.integers.symbols(structure, leaves), donated, captures)
 
-    def _note_failure(self, key: Any, failure: Unspecialised, is_call: bool) -> Plain:
+    def _note_failure(self, key: Signature, failure: Unspecialised, is_call: bool) -> Plain:
         """The plain function runs, since these arguments cannot be traced; so may the next calls like this one."""
         if is_call:
             self._budget.note_trace(key, None)
-            while key not in self._failures and len(self._failures) >= policy.FAILURES:
-                self._failures.pop(next(iter(self._failures)))
-            self._failures.setdefault(key, (str(failure), policy.Backoff()))[1].note(failed=True)
+            self._failures.note(key, str(failure))
         return Plain(str(failure), failure.error, is_passing=True)
-
-    def _fails_again(self, key: Any) -> Plain | None:
-        """The plain function, if calls like this one could not be traced, and it is not time to try again.
-
-        What failed may be of the values of arrays, and other calls may not: the more did, the rarer are traces.
-        """
-        if key not in self._failures:
-            return None
-        reason, backoff = self._failures[key]
-        return Plain(reason, is_passing=True, raises=True) if backoff.spares() else None
-
-    def _may_raise(self, key: Signature) -> Plain | None:
-        """The plain function for the first call with new arguments, where several such calls have raised exceptions.
-
-        Tests of a function call it with one wrong argument after the other, and none of them twice.
-        """
-        if self._raised < policy.RAISED or key in self._once or config.strict():
-            return None
-        if len(self._once) >= policy.SEEN:
-            self._once.pop(next(iter(self._once)))
-        self._once[key] = None
-        return _MAY_RAISE
 
     def _told_apart(self, found: Specialisation, key: Signature, call: Call) -> Specialisation | Plain:
         """`found` if no arrays are the same, or overlap, where that matters; otherwise what knows that they are."""
@@ -526,17 +500,18 @@ class Specialisations:
     def take_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Tree:
         """The structure of a call, as far as the function has been looked at; `leaves` get its leaves."""
         try:
-            return self._with_frozen(leaves, take_apart(args, kwargs, leaves, self._captures))
+            return self._taken_apart(args, kwargs, leaves, self._captures)
         except TooMany:
             if self._captures is not None:
                 raise
-            leaves.clear()
             with contextlib.suppress(Untraceable):
                 self.current_captures()  # which tell of lists that are appended to and not read
-            return self._with_frozen(leaves, take_apart(args, kwargs, leaves, self._captures))
+            return self._taken_apart(args, kwargs, leaves, self._captures)
 
-    def _with_frozen(self, leaves: list[Any], structure: Tree) -> Tree:
-        """`structure`; `leaves` get frozen arrays in place of those that the caller promises never to change."""
+    def _taken_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any], captures: Captures | None) -> Tree:
+        """The structure of a call, with frozen arrays for those that the caller promises never to change."""
+        leaves.clear()
+        structure = take_apart(args, kwargs, leaves, captures)
         if self._options.frozen:
             for k in leaves_within(self._function, structure, self._options.frozen):
                 leaves[k] = frozen_argument(leaves[k])
@@ -551,13 +526,11 @@ class Specialisations:
         with contextlib.suppress(Untraceable):
             captures = self.current_captures()
             if captures is not before:
-                leaves.clear()
-                structure = self._with_frozen(leaves, take_apart(args, kwargs, leaves, captures))
+                structure = self._taken_apart(args, kwargs, leaves, captures)
             with self._lock:
                 is_new = scan_call(self._function, structure, leaves, captures)
             if is_new:
-                leaves.clear()
-                structure = self._with_frozen(leaves, take_apart(args, kwargs, leaves, captures))
+                structure = self._taken_apart(args, kwargs, leaves, captures)
         return structure
 
     def frame_bytes(self) -> int:
@@ -578,7 +551,6 @@ def take_apart(args: tuple, kwargs: dict[str, Any], leaves: list[Any], captures:
 
 
 _LARGE = Plain("an integer of more than 64 bits")
-_MAY_RAISE = Plain("one of the first calls of a kind, and other kinds raise exceptions", is_passing=True, raises=True)
 
 
 def _captured_key(value: Any) -> Any:

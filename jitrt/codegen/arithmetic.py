@@ -175,7 +175,8 @@ def _float_degrees(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Va
 # Complex numbers.
 
 
-def _parts(builder: ir.IRBuilder, z: ir.Value) -> tuple[ir.Value, ir.Value]:
+def parts_of(builder: ir.IRBuilder, z: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The real and the imaginary part of a complex number."""
     return builder.extract_value(z, 0), builder.extract_value(z, 1)
 
 
@@ -187,7 +188,7 @@ def make_complex(builder: ir.IRBuilder, real: ir.Value, imag: ir.Value) -> ir.Va
 
 def _complex_multiply(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
     """NumPy's vector loops round one product and fuse the other with the sum, where the processor can."""
-    (a, b), (c, d) = _parts(builder, x), _parts(builder, y)
+    (a, b), (c, d) = parts_of(builder, x), parts_of(builder, y)
     bd, bc = builder.fmul(b, d), builder.fmul(b, c)
     if has_fma():
         return make_complex(
@@ -200,14 +201,14 @@ def _complex_multiply(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir
 
 def _complex_multiply_scalars(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
     """NumPy's operators on two of its scalars round each product."""
-    (a, b), (c, d) = _parts(builder, x), _parts(builder, y)
+    (a, b), (c, d) = parts_of(builder, x), parts_of(builder, y)
     real = builder.fsub(builder.fmul(a, c), builder.fmul(b, d))
     return make_complex(builder, real, builder.fadd(builder.fmul(a, d), builder.fmul(b, c)))
 
 
 def _complex_reciprocal(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Value:
     """Smith's algorithm (1962)."""
-    real, imag = _parts(builder, x)
+    real, imag = parts_of(builder, x)
     one = real.type(1.0)
     larger_real = builder.fcmp_ordered(
         "<=", call_intrinsic(builder, "fabs", (imag,)), call_intrinsic(builder, "fabs", (real,))
@@ -222,7 +223,7 @@ def _complex_reciprocal(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> 
 
 def _complex_divide(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
     """Smith's algorithm (1962)."""
-    (a, b), (c, d) = _parts(builder, x), _parts(builder, y)
+    (a, b), (c, d) = parts_of(builder, x), parts_of(builder, y)
     size_c, size_d = call_intrinsic(builder, "fabs", (c,)), call_intrinsic(builder, "fabs", (d,))
     zero, one = c.type(0.0), c.type(1.0)
     real_larger = builder.fcmp_ordered(">=", size_c, size_d)

@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..ir.ops.optable import Op
-from .arithmetic import Emitter
+from .arithmetic import Emitter, parts_of
 from .context import call_intrinsic
 
 _INFINITY = float("inf")
@@ -27,10 +27,6 @@ def with_complex_flags(emit: Emitter, op: Op, operands: Sequence[np.dtype]) -> E
     if add is None:
         return emit
     return lambda builder, args: add(builder, args, emit)
-
-
-def _parts(builder: ir.IRBuilder, z: ir.Value) -> tuple[ir.Value, ir.Value]:
-    return builder.extract_value(z, 0), builder.extract_value(z, 1)
 
 
 def _is_nan(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
@@ -53,7 +49,7 @@ def _ordered(builder: ir.IRBuilder, args: Sequence[ir.Value], emit: Emitter) -> 
 
     The flag's zero is part of an operand: LLVM knows what comparing a number with itself gives, whatever else is asked.
     """
-    (a, b), (c, d) = (_parts(builder, z) for z in args)
+    (a, b), (c, d) = (parts_of(builder, z) for z in args)
     further = builder.and_(builder.fcmp_ordered("==", a, c), builder.fcmp_unordered("uno", b, d))
     is_invalid = builder.or_(builder.fcmp_unordered("uno", a, c), further)
     zero = _zero_or_invalid(builder, is_invalid, a)
@@ -67,13 +63,13 @@ def _nan_if(builder: ir.IRBuilder, is_invalid: ir.Value, x: ir.Value, made: ir.V
 
 
 def _divided(builder: ir.IRBuilder, args: Sequence[ir.Value], emit: Emitter) -> ir.Value:
-    real, imag = _parts(builder, args[-1])
+    real, imag = parts_of(builder, args[-1])
     return _nan_if(builder, builder.fcmp_unordered("uno", real, imag), real, emit(builder, args))
 
 
 def _turned(builder: ir.IRBuilder, args: Sequence[ir.Value], emit: Emitter) -> ir.Value:
     """An angle that is no number, or any angle of nan; infinity, and zero, have none."""
-    real, imag = _parts(builder, args[0])
+    real, imag = parts_of(builder, args[0])
     is_nan = _is_nan(builder, real)
     has_angle = builder.and_(is_nan, builder.fcmp_unordered("!=", imag, imag.type(0.0)))
     is_none = builder.or_(_is_nan(builder, imag), _is_infinite(builder, imag))

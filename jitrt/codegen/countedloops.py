@@ -34,7 +34,7 @@ from ..ir.loops import (
     Store,
     statements_within,
 )
-from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
+from ..ir.ops.folds import FOLDS, REDUCE_ADD
 from ..ir.ops.optable import Op
 from ..kernels.loop_metadata import AccessGroup, set_hints
 from .context import I64, call_intrinsic
@@ -50,10 +50,6 @@ _I32 = ir.IntType(32)
 _LANES = 16
 _PART = 4  # lanes that are taken into others at once
 _BLOCK = 512  # elements that are added in lanes before pairs are formed
-_FOLDS = {
-    "add": REDUCE_ADD, "multiply": REDUCE_MULTIPLY, "maximum": REDUCE_MAXIMUM, "minimum": REDUCE_MINIMUM,
-    "logical_or": REDUCE_OR, "logical_and": REDUCE_AND,
-}  # fmt: skip
 
 
 def emit_for(where: Statements, s: For) -> None:
@@ -123,7 +119,7 @@ def counted(where: Statements, s: For, start: ir.Value, stop: ir.Value, folds: S
         # Rows are short: several vectors at a time would leave more of them to a loop over single elements.
         hints += one_vector(not where.has_many_loops)
     for fold, place in zip(folds, places):
-        combined = combine(_FOLDS[fold.op], fold.dtype, _is_plain(s.body), in_order=True)
+        combined = combine(FOLDS[fold.op], fold.dtype, _is_plain(s.body), in_order=True)
         where.folds[fold.name] = functools.partial(_fold_into, builder, combined, place)
     _loop(where, start, stop, s.step, turn, hints)
     where.joined = before
@@ -146,7 +142,7 @@ def _lanes(
     following = builder.sub(stop, builder.and_(count, ir.Constant(I64, _LANES - 1)))
     has_groups = builder.icmp_signed(">=", count, ir.Constant(I64, _LANES))
     with builder.if_then(has_groups):
-        lanes = _Lanes(builder, _FOLDS[fold.op], fold.dtype)
+        lanes = _Lanes(builder, FOLDS[fold.op], fold.dtype)
 
         def group(first: ir.Value) -> None:
             def one(lane: ir.Value) -> None:
@@ -193,7 +189,7 @@ def _place_of(builder: ir.IRBuilder, fold: Fold) -> ir.Value:
     """The accumulator of a fold, of which LLVM makes a register."""
     with builder.goto_entry_block():
         place = builder.alloca(value_type(fold.dtype))
-    builder.store(neutral(_FOLDS[fold.op], fold.dtype), place)
+    builder.store(neutral(FOLDS[fold.op], fold.dtype), place)
     return place
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import base64
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..base.operators import BINARY, COMPARISONS, OF_SYNTAX, UNARY
 from ..base.syntax import syntax_tree
 from . import tree
 from .calls import GETITEM, NAMED, Operation, operation_named
@@ -17,13 +17,8 @@ from .text import _TEMPORARY, dtype_and_shape, dtype_of
 from .tree import Expression, applied, leaf, literal, placeholder
 
 _OPERATORS: dict[type, Callable[..., Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
-    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.USub: operator.neg, ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-}  # fmt: skip
+    kind: (BINARY | COMPARISONS | UNARY)[name][1] for kind, name in OF_SYNTAX.items()
+}
 _TYPES = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import is_writeable
+from ..base.operators import BINARY, COMPARISONS, UNARY
 from ..ir.node import Constant
 from ..ir.ops.optable import MUTATING_METHODS
 from ..values.frozen import frozen
@@ -237,15 +238,8 @@ def _operator(ufunc: np.ufunc, reflected: bool) -> Callable[[Expression, Any], A
 
 
 def _define_operators() -> None:
-    binary = {
-        "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
-        "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "divmod": np.divmod, "and": np.bitwise_and,
-        "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
-    }  # fmt: skip
-    others = {
-        "neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert, "eq": np.equal,
-        "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    }  # fmt: skip
+    binary = {name: ufunc for name, (ufunc, _) in BINARY.items()} | {"divmod": np.divmod}
+    others = {name: ufunc for name, (ufunc, _) in (UNARY | COMPARISONS).items()}
     for name, ufunc in (binary | others).items():
         setattr(Expression, f"__{name}__", _operator(ufunc, reflected=False))
     for name, ufunc in binary.items():

@@ -19,6 +19,7 @@ from ..ir.interpret import evaluate
 from ..ir.node import Node, topological_order
 from ..ir.numbered import is_count
 from ..ir.ops.contractions import CALL, RESULT, Call
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import INPUT, Kind
 from ..ir.types import contiguous_strides
 from ..values.frozen import is_frozen
@@ -29,6 +30,7 @@ from .integers import IntegerWanted
 from .numpy.aliases import Aliases
 from .numpy.assignment import list_node
 from .numpy.hostcalls import HostCalls
+from .numpy.operators import is_tracer
 from .numpy.order import Orders, by_stride
 from .numpy.scopes import Phases
 from .numpy.tracer import Tracer
@@ -36,7 +38,6 @@ from .python.userline import user_line
 from .registers import Registers
 from .rolling.loopnumber import Counter, Place
 from .segments import Execute, ValueGuard, Watch, is_recorded_in_a_loop, register_value
-from .storage import base_of
 
 _MOST_INTEGER_LOOKS = 4  # at conditions of numbers: a function with more of them takes another path for each integer
 
@@ -166,6 +167,10 @@ class Trace:
             back = tuple(axes.index(k) for k in range(len(axes)))
             self._laid_out[node, axes] = b.view("transpose", stored, axes=back)
         return self._laid_out[node, axes]
+
+    def node_of(self, value: Any) -> Node:
+        """The node of a tracer, or of a value that is none."""
+        return value._node if is_tracer(value) else self.lift(value)
 
     def lift(self, value: Any) -> Node:
         """The node of a value that is not a tracer.

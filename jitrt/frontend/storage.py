@@ -16,7 +16,6 @@ from ..ir import build as b
 from ..ir import strided
 from ..ir.node import Node
 from ..ir.ops.movement import as_view
-from ..ir.ops.optable import Kind
 from ..ir.ops.updates import Region, is_read_only, region_between, update
 from ..ir.strided import RETYPED, VIEWS, Strided, depends
 from ..ir.types import contiguous_strides
@@ -144,13 +143,6 @@ def _strides_of(x: Strided | None, region: Region) -> tuple[int, ...] | None:
         if x is not None:
             x = strided.view(name, x, dict(params), type.shape)
     return None if x is None else x.strides
-
-
-def base_of(node: Node) -> Node:
-    """What `node` is a view of."""
-    while node.op.kind is Kind.VIEW:
-        node = node.args[0]
-    return node
 
 
 def _is_dense(node: Node, strides: tuple[int, ...]) -> bool:

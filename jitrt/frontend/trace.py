@@ -31,8 +31,8 @@ from ..values.trees import data_in, fields_in, methods_in, nodes
 from .context import tracing
 from .forms import Form, check, encoding_of, form_of, of_own_class
 from .graphbreaks import check_wait
-from .numpy.creation import renew_all
 from .numpy.draws import of_argument
+from .numpy.modules import renew_all
 from .numpy.scopes import Scope
 from .numpy.silence import errors_end_trace, let_warnings_end_traces
 from .numpy.tracer import Tracer

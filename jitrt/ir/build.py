@@ -15,7 +15,7 @@ from . import strided
 from .extents import is_extent, plain
 from .node import Constant, Node, Params, type_of
 from .ops.optable import CONSTANT, INPUT, OPS, Kind, NotCovered, ValueWanted
-from .ops.ufuncs import CAST, COPY, WHERE, elementwise_result, where_dtype
+from .ops.ufuncs import CAST, COPY, NUMPY_UFUNCS, WHERE, elementwise_result, where_dtype
 from .strided import depends, same_shape
 from .types import NATIVE, ArrayType, canonical
 
@@ -89,6 +89,11 @@ def elementwise(ufunc: np.ufunc, *args: Node) -> Node:
             return Node(op, args, (), t)
     # A ufunc gives a NumPy scalar for Python numbers; only Python's own operators give a Python number.
     return Node(op, args, (), ArrayType(dtype, shape))
+
+
+def elementwise_like(like: Node, ufunc: np.ufunc, *args: Node) -> Node:
+    """An elementwise node of the type of `like`, whose operands already have the dtypes of the loop."""
+    return Node(NUMPY_UFUNCS[ufunc], args, (), like.type)
 
 
 def given_dtype(dtype: Any) -> np.dtype:

@@ -81,6 +81,10 @@ class Integer:
         return f"{self.target} = {{{self.value}}}"
 
 
+OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+"""Of each comparison of integers the one that holds where it does not."""
+
+
 @frozen
 class Machine:
     """``target = op args`` on 64-bit integers: ``min max floordiv mod and or xor shl shr``, or a comparison."""

@@ -17,7 +17,7 @@ from ..ir.build import encoding_of
 from ..ir.extents import is_extent, rather_below
 from ..ir.node import Graph, Node
 from ..ir.ops.contractions import CALL, RESULT, writes_out
-from ..ir.ops.movement import storage
+from ..ir.ops.movement import base_of
 from ..ir.types import ArrayType
 from ..schedule.control import Block, BranchCall, CheckCall, LoopCall, Step, buffer, can_fail
 from ..schedule.groups import producer
@@ -228,7 +228,7 @@ def _uses(steps: Sequence[Step], graph: Graph, controlled: Mapping[int, Uses]) -
             own = [a.node for a in found if a.reads]
             direct, writes = own, [a.node for a in found if a.writes]
         elif isinstance(step, Node):
-            direct, writes = [storage(a) for a in step.args], _placed(step, parts.get(step, [step]), graph)
+            direct, writes = [base_of(a) for a in step.args], _placed(step, parts.get(step, [step]), graph)
         elif isinstance(step, CheckCall):
             direct, writes = [step.low.base, step.high.base], []
         else:
@@ -247,7 +247,7 @@ def _placed(step: Node, parts: list[Node], graph: Graph) -> list[Node]:
     if step.op is not CALL:
         return parts if step.op.takes_out else []
     # Of more axes their order in memory is that of the operands.
-    is_plain = made.type.ndim == 1 and made.dtype.kind in "iufc" and not any(encoding_of(storage(a)) for a in step.args)
+    is_plain = made.type.ndim == 1 and made.dtype.kind in "iufc" and not any(encoding_of(base_of(a)) for a in step.args)
     return parts if is_plain and writes_out(made) else []
 
 
@@ -367,7 +367,7 @@ def alias_sets(nodes: Sequence[Node]) -> dict[Node, frozenset[Node]]:
     """
     sets: dict[Node, frozenset[Node]] = {}
     for node in nodes:
-        base = storage(node)
+        base = base_of(node)
         if base is not node:
             sets[node] = sets[base]
             continue

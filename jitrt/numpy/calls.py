@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import policy
 from ..frontend.numpy.assignment import place_of_out, take_out
+from ..frontend.numpy.functions import LIKE_FUNCTIONS
 from ..ir import build as b
 from ..ir.node import Node
 from ..ir.ops.optable import METADATA, MUTATING, Kind, NotCovered
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 FAILURES = (NotLazy, NotCovered, TypeError, ValueError, IndexError, OverflowError)
 # Kinds of operations that fail by their values, or that only a trace makes.
 _LATE = frozenset({Kind.GATHER, Kind.CHECK, Kind.CONTROL, Kind.HOST})
-_MAKE_ORDERED = frozenset(
-    {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.pad}
-)  # after their first argument
 _DTYPES = frozenset(map(np.dtype, np.typecodes["All"])) - set(map(np.dtype, "SUVOMm"))
 NUMBERS = frozenset({bool, int, float, complex, np.float64, np.int64, np.bool_, np.float32, np.complex128})
 # Arguments that have no arrays in them.
@@ -253,7 +251,7 @@ def built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwar
             if kwargs:
                 entries.extend(kwargs)
                 _add_keys(kwargs.values(), entries, operands)
-            if func in _MAKE_ORDERED and not all(map(PENDING.is_in_c_order, operands)):
+            if func in LIKE_FUNCTIONS and not all(map(PENDING.is_in_c_order, operands)):
                 raise NotLazy  # in an order that NumPy knows
             key = tuple(entries)
             recipe = PENDING.memo.get(key)

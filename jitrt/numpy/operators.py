@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import policy
-from ..frontend.numpy.operators import BINARY, COMPARISONS, UNARY, power
+from ..base.operators import BINARY, COMPARISONS, UNARY
+from ..frontend.numpy.operators import power
 from ..ir.ops.optable import MUTATING_METHODS
 from ..ir.ops.rows import METHODS
 from . import calls

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.storage import Cell, base_of
+from ..frontend.storage import Cell
 from ..ir import build as b
 from ..ir.node import Node
+from ..ir.ops.movement import base_of
 from ..ir.ops.rows import CONTIGUOUS_FUNCTIONS
 from ..ir.ops.updates import Region, is_read_only, region_between, through
 from ..ir.types import ArrayType

@@ -23,10 +23,11 @@ from ..frontend.forms import ordinary
 from ..frontend.numpy.numbers import EXPONENTS
 from ..frontend.numpy.order import Orders
 from ..frontend.segments import graph_from_registers
-from ..frontend.storage import base_of, fit
+from ..frontend.storage import fit
 from ..ir import build as b
 from ..ir.interpret import stored
 from ..ir.node import Graph, Node, topological_order, type_of
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import Kind
 from ..ir.ops.ufuncs import COPY
 from ..ir.ops.updates import update

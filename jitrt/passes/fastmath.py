@@ -32,10 +32,6 @@ def _is(n: Node, ufunc: np.ufunc) -> bool:
     return n.op is NUMPY_UFUNCS[ufunc] and n.dtype.kind == "f"
 
 
-def _ufunc(ufunc: np.ufunc, like: Node, *args: Node) -> Node:
-    return Node(NUMPY_UFUNCS[ufunc], args, (), like.type)
-
-
 @rule("add subtract multiply", "(x + a) + (y - b) → (x + y) + (a - b)", "")
 def reassociate_floats(n: Node) -> Node | None:
     return reassociated(n) if n.dtype.char in "fd" else None
@@ -44,7 +40,9 @@ def reassociate_floats(n: Node) -> Node | None:
 @rule("subtract", "x - a → x + (-a), a a literal", "")
 def add_negative(n: Node) -> Node | None:
     value = literal(n.args[1]) if n.dtype.char in "fd" else None
-    return None if value is None else _ufunc(np.add, n, n.args[0], b.broadcast_to(b.constant(-value), n.shape))
+    if value is None:
+        return None
+    return b.elementwise_like(n, np.add, n.args[0], b.broadcast_to(b.constant(-value), n.shape))
 
 
 @rule("divide", "x / a → x * (1 / a), a a literal", "")
@@ -56,7 +54,7 @@ def multiply_by_reciprocal(n: Node) -> Node | None:
         reciprocal = 1 / value
     if not np.finfo(n.dtype).tiny <= abs(reciprocal) < np.inf:
         return None
-    return _ufunc(np.multiply, n, n.args[0], b.broadcast_to(b.constant(n.dtype.type(reciprocal)), n.shape))
+    return b.elementwise_like(n, np.multiply, n.args[0], b.broadcast_to(b.constant(n.dtype.type(reciprocal)), n.shape))
 
 
 @rule("log", "log(1 + x) → log1p(x), log(exp(x) + exp(y)) → logaddexp(x, y)", "")
@@ -67,20 +65,20 @@ def log_of_sum(n: Node) -> Node | None:
     x, y = total.args
     for one, other in ((x, y), (y, x)):
         if literal(one) == 1:
-            return _ufunc(np.log1p, n, other)
-    return _ufunc(np.logaddexp, n, x.args[0], y.args[0]) if _is(x, np.exp) and _is(y, np.exp) else None
+            return b.elementwise_like(n, np.log1p, other)
+    return b.elementwise_like(n, np.logaddexp, x.args[0], y.args[0]) if _is(x, np.exp) and _is(y, np.exp) else None
 
 
 @rule("add", "exp(x) - 1 → expm1(x)", "")
 def exp_minus_one(n: Node) -> Node | None:
     x, y = n.args
-    return _ufunc(np.expm1, n, x.args[0]) if _is(x, np.exp) and literal(y) == -1 else None
+    return b.elementwise_like(n, np.expm1, x.args[0]) if _is(x, np.exp) and literal(y) == -1 else None
 
 
 @rule("sqrt", "sqrt(x * x) → |x|", "")
 def root_of_square(n: Node) -> Node | None:
     (x,) = n.args
-    return _ufunc(np.absolute, n, x.args[0]) if _is(x, np.multiply) and x.args[0] is x.args[1] else None
+    return b.elementwise_like(n, np.absolute, x.args[0]) if _is(x, np.multiply) and x.args[0] is x.args[1] else None
 
 
 @rule("multiply", "m * sqrt(1 + (n / m) * (n / m)) → hypot(m, n), m an absolute value, a root, or exp", "")
@@ -94,7 +92,7 @@ def hypot_of_scaled(n: Node) -> Node | None:
         if literal(one) == 1 and _is(square, np.multiply) and square.args[0] is square.args[1]:
             quotient = square.args[0]
             if _is(quotient, np.divide) and quotient.args[1] is m and quotient.type == m.type:
-                return _ufunc(np.hypot, n, m, quotient.args[0])
+                return b.elementwise_like(n, np.hypot, m, quotient.args[0])
     return None
 
 
@@ -106,11 +104,11 @@ def power_as_product(n: Node) -> Node | None:
     square, product = n.args[0], None
     for bit in reversed(f"{abs(int(value)):b}"):
         if bit == "1":
-            product = square if product is None else _ufunc(np.multiply, n, product, square)
-        square = _ufunc(np.multiply, n, square, square)
+            product = square if product is None else b.elementwise_like(n, np.multiply, product, square)
+        square = b.elementwise_like(n, np.multiply, square, square)
     assert product is not None
     one = b.broadcast_to(b.constant(n.dtype.type(1)), n.shape)
-    return product if value > 0 else _ufunc(np.divide, n, one, product)
+    return product if value > 0 else b.elementwise_like(n, np.divide, one, product)
 
 
 RULES: tuple[Rule, ...] = (

@@ -126,7 +126,7 @@ class Places:
                 return [p for arg in s.args for p in self._implied(arg, holds)]
         elif isinstance(s, ir.Machine) and s.op in _COMPARISONS:
             x, y = (self.resolved(Poly.name(arg)) for arg in s.args)
-            return _COMPARISONS[s.op if holds else _OPPOSITE[s.op]](x, y)
+            return _COMPARISONS[s.op if holds else ir.OPPOSITE[s.op]](x, y)
         return []
 
 
@@ -138,7 +138,6 @@ _COMPARISONS: dict[str, Callable[[Poly, Poly], list[Poly]]] = {
     "==": lambda x, y: [x - y, y - x],
     "!=": lambda x, y: [],
 }
-_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
 def onto(facts: tuple, found: Iterable[Poly]) -> tuple:

@@ -30,11 +30,6 @@ def _is(n: Node, value: float) -> bool:
     return bool(found == value) and bool(np.signbit(found) == np.signbit(value) if found.dtype.kind == "f" else True)
 
 
-def _ufunc(ufunc: np.ufunc, like: Node, *args: Node) -> Node:
-    """An elementwise node with the type of `like`, whose operands already have the loop's dtypes."""
-    return Node(NUMPY_UFUNCS[ufunc], args, (), like.type)
-
-
 def _is_folded(op: Op) -> bool:
     foldable = op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.VIEW)
     return foldable and op.numpy is not None and op.name != "broadcast_to"
@@ -94,7 +89,7 @@ def divide_by_power_of_two(n: Node) -> Node | None:
         return None
     if value == 1:
         return x
-    return _ufunc(np.multiply, n, x, b.broadcast_to(b.constant(n.dtype.type(reciprocal)), n.shape))
+    return b.elementwise_like(n, np.multiply, x, b.broadcast_to(b.constant(n.dtype.type(reciprocal)), n.shape))
 
 
 @rule("add multiply", "a + x → x + a, a a literal", "sums and products of real numbers are those of either order")
@@ -127,19 +122,19 @@ def small_power(n: Node) -> Node | None:
     x, y = n.args
     if _is(y, 1):
         return x
-    return _ufunc(np.multiply, n, x, x) if _is(y, 2) else None
+    return b.elementwise_like(n, np.multiply, x, x) if _is(y, 2) else None
 
 
 @rule("power", "x ** -1 → 1 / x", "NumPy's own fast path; the quotient is correctly rounded")
 def inverse_power(n: Node) -> Node | None:
     if n.dtype.kind != "f" or not _is(n.args[1], -1):
         return None
-    return _ufunc(np.divide, n, b.broadcast_to(b.constant(n.dtype.type(1)), n.shape), n.args[0])
+    return b.elementwise_like(n, np.divide, b.broadcast_to(b.constant(n.dtype.type(1)), n.shape), n.args[0])
 
 
 @rule("power", "x ** 0.5 → sqrt(x)", "NumPy's own fast path: -inf and -0.0 tell it from the power")
 def root_as_power(n: Node) -> Node | None:
-    return _ufunc(np.sqrt, n, n.args[0]) if n.dtype.kind == "f" and _is(n.args[1], 0.5) else None
+    return b.elementwise_like(n, np.sqrt, n.args[0]) if n.dtype.kind == "f" and _is(n.args[1], 0.5) else None
 
 
 @rule("power", "x ** y, one y → its root where y is 0.5", "as above; of kernels the power of an array of exponents")
@@ -151,8 +146,8 @@ def power_by_number(n: Node) -> Node | None:
         return None
     half, one = (b.broadcast_to(b.constant(np.float64(number)), n.shape) for number in (0.5, 1.0))
     is_half = Node(NUMPY_UFUNCS[np.equal], (y, half), (), b.ArrayType(np.dtype(bool), n.shape))
-    root = _ufunc(np.sqrt, n, Node(WHERE, (is_half, x, one), (), n.type))
-    return Node(WHERE, (is_half, root, _ufunc(np.float_power, n, x, y)), (), n.type)
+    root = b.elementwise_like(n, np.sqrt, Node(WHERE, (is_half, x, one), (), n.type))
+    return Node(WHERE, (is_half, root, b.elementwise_like(n, np.float_power, x, y)), (), n.type)
 
 
 @rule("power", "x ** 3 → x * x * x, or one correctly rounded step", "integers wrap alike; floats keep pow's accuracy")
@@ -162,7 +157,7 @@ def third_power(n: Node) -> Node | None:
         return None
     if n.dtype.kind == "f":
         return Node(CUBE, (x,), (), n.type)
-    return _ufunc(np.multiply, n, _ufunc(np.multiply, n, x, x), x)
+    return b.elementwise_like(n, np.multiply, b.elementwise_like(n, np.multiply, x, x), x)
 
 
 @rule("power", "x ** n → product of float64, x of float32", "an error of 2**-50 before the result is rounded, once")
@@ -188,7 +183,7 @@ def drop_identity(n: Node) -> Node | None:
 
 @rule("square", "square(x) → x * x", "the definition of NumPy's loop")
 def square_as_product(n: Node) -> Node | None:
-    return _ufunc(np.multiply, n, n.args[0], n.args[0]) if n.dtype.kind in "iuf" else None
+    return b.elementwise_like(n, np.multiply, n.args[0], n.args[0]) if n.dtype.kind in "iuf" else None
 
 
 @rule("negative logical_not invert", "f(f(x)) → x", "involutions")

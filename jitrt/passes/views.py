@@ -11,7 +11,7 @@ from typing import Any
 
 from ..ir import build as b
 from ..ir.node import Node
-from ..ir.ops.movement import decode_index, getitem
+from ..ir.ops.movement import base_of, decode_index, getitem
 from ..ir.ops.optable import Kind
 from ..ir.rewrite import Rule, rule
 from ..ir.strided import depends, same_shape
@@ -65,7 +65,7 @@ def slice_of_part(n: Node) -> Node | None:
     if x.op.kind is not Kind.ASSEMBLE or depends(n.shape, x.shape, *(p.shape for p in x.args)):
         return None
     items = _items(n["index"], x.shape)
-    if items is None or not n.type.size or not all(map(_is_stored, x.args)):
+    if items is None or not n.type.size or any(base_of(a).op.kind is not Kind.SOURCE for a in x.args):
         return None  # what nothing reads of a part is computed, too, if it may raise
     reach = [(i, i) if isinstance(i, int) else (min(i[0], i[-1]), max(i[0], i[-1])) for i in items]
     for part, start in zip(x.args, x["starts"]):
@@ -77,13 +77,6 @@ def slice_of_part(n: Node) -> Node | None:
             ]
             return getitem(part, tuple([_slice(i) if isinstance(i, range) else i for i in moved]))
     return None
-
-
-def _is_stored(n: Node) -> bool:
-    """Whether nothing has to be computed for the elements."""
-    while n.op.kind is Kind.VIEW:
-        n = n.args[0]
-    return n.op.kind is Kind.SOURCE
 
 
 def _items(index: tuple[Any, ...], shape: Sequence[int]) -> list[int | range] | None:

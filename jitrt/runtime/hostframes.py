@@ -11,7 +11,7 @@ import numpy as np
 from ..ir.build import literal
 from ..ir.interpret import evaluate
 from ..ir.node import Node
-from ..ir.ops.movement import storage
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import ASKS_OF_INVALID, Kind
 from ..ir.ops.pythonnumbers import is_python
 from ..kernels.driver import PATCH
@@ -145,7 +145,7 @@ class HostFrame(Frame):
             if not node.type.ndim:
                 return lambda objects: memory(objects)[()]
             return self._object(self.values[node]) if node in self.values else memory
-        base = storage(node)
+        base = base_of(node)
         found = self._value(base)
         if base in self.values and base.type.ndim and isinstance(found, int):
             view = evaluate((node,), {base: self.values[base]})[0]

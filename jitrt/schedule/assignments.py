@@ -14,6 +14,7 @@ import numpy as np
 from ..ir import build as b
 from ..ir.build import literal
 from ..ir.node import Graph, Node, topological_order
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import Kind
 from ..ir.ops.raising import can_raise
 from ..ir.ops.updates import (
@@ -126,9 +127,8 @@ def _what_remains(type: ArrayType, old: Node, regions: list[Region]) -> list[tup
 
 def _is_in_memory(node: Node) -> bool:
     """Whether a view of `node` needs no copy that would not be there anyway."""
-    while node.op.kind is Kind.VIEW:
-        node = node.args[0]
-    return node.op.kind is not Kind.ELEMENTWISE and node.op.name != "constant"
+    base = base_of(node)
+    return base.op.kind is not Kind.ELEMENTWISE and base.op.name != "constant"
 
 
 def _covers(type: ArrayType, regions: list[Region], boxes: list[Box | None]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from ..ir.node import Graph, Node
 from ..ir.ops.indexing import gathered_indices
-from ..ir.ops.movement import storage
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import Kind
 from ..ir.ops.quiet import Reports, reports_of
 from .assignments import orderings
@@ -71,8 +71,8 @@ class _Fusion:
         stored = {n for n in self.outputs if n in self.in_nest}
         for node in self.order:
             if node.op.kind is Kind.VIEW or node not in self.compiled:
-                stored.update(s for a in node.args if (s := storage(a)) in self.in_nest)
-            elif node.op.kind is Kind.GATHER and (s := storage(node.args[0])) in self.in_nest:
+                stored.update(s for a in node.args if (s := base_of(a)) in self.in_nest)
+            elif node.op.kind is Kind.GATHER and (s := base_of(node.args[0])) in self.in_nest:
                 stored.add(s)
         return stored | self.apart
 
@@ -230,7 +230,7 @@ class _Fusion:
         if inline and node in self.in_nest and group.host is None:
             users = self.demand.setdefault(node, [])
         else:
-            base = storage(node)
+            base = base_of(node)
             group.loads.add(base)
             node = producer(base)
             users = self.readers.setdefault(node, [])

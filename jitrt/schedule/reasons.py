@@ -11,7 +11,7 @@ from functools import partial
 
 from ..ir.node import Node
 from ..ir.ops.contractions import public_name
-from ..ir.ops.movement import storage
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import Kind
 from .cost import count, size
 from .groups import Group, Sink, why_apart
@@ -36,7 +36,7 @@ def reasons(
     """
     readers: dict[Node, list[int]] = {}
     for number, group in enumerate(groups):
-        for node in group.loads if group.host is None else map(storage, group.host.args):
+        for node in group.loads if group.host is None else map(base_of, group.host.args):
             if number not in (of := readers.setdefault(node, [])):
                 of.append(number)
 

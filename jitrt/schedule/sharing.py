@@ -21,7 +21,7 @@ from dataclasses import field
 from ..base.frozen import record
 from ..ir.extents import ceiling
 from ..ir.node import Graph, Node
-from ..ir.ops.movement import storage
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .cost import CACHED_BYTES, columns_of_a_turn
@@ -105,12 +105,12 @@ class _Policy:
         for candidate in self.candidates.values():
             folded = candidate.group.kind[1]
             for leaf in candidate.leaves:
-                base = storage(leaf)
+                base = base_of(leaf)
                 if base in self.writer:
                     axes = mapped_axes(leaf, layouts)
                     candidate.reads.append((base, tuple(None if k in folded else a for k, a in enumerate(axes))))
             for gather in candidate.gathers:
-                if (base := storage(gather.args[0])) in self.writer:
+                if (base := base_of(gather.args[0])) in self.writer:
                     candidate.reads.append((base, (None,) * len(candidate.domain)))
         self.readers: dict[Node, list[Group]] = {}
         for group in groups:
@@ -268,7 +268,7 @@ class _Policy:
             rows = min(ceiling(_TURN_ELEMENTS, longest), extents[depth - 1], max(1, most_rows))
             rows = ceiling(extents[depth - 1], ceiling(extents[depth - 1], rows))
         if passed > STACK_BYTES:
-            touched = sum(n.type.nbytes for m in members for n in {storage(leaf) for leaf in m.leaves}) // turns
+            touched = sum(n.type.nbytes for m in members for n in {base_of(leaf) for leaf in m.leaves}) // turns
             if touched > CACHED_BYTES:
                 return None, f"a turn of a common loop touches {touched} bytes, too much for the cache"
         return self._placed(members, tuple(tuple(m.order[:depth]) for m in members), rows, turns), ""
@@ -288,8 +288,8 @@ class _Policy:
 
     def _results_over(self, node: Node, members: list[_Candidate]) -> Iterator[Node]:
         """What the last reader of `node` stores, element by element, where it has read the same element of it."""
-        *_, last = (m for m in members if any(storage(leaf) is node for leaf in m.leaves))
-        if any(storage(leaf) is node and leaf is not node for leaf in last.leaves):
+        *_, last = (m for m in members if any(base_of(leaf) is node for leaf in m.leaves))
+        if any(base_of(leaf) is node and leaf is not node for leaf in last.leaves):
             return
         for sink in last.group.sinks:
             same = sink.into.dtype == node.dtype and sink.into.shape == node.shape == last.domain
@@ -306,16 +306,16 @@ class _Policy:
         readers = self.readers.get(node, [])
         if node in self.outputs or not readers or any(r not in members for r in readers):
             return False
-        if any(storage(g.args[0]) is node for r in readers for g in self.candidates[r].gathers):
+        if any(base_of(g.args[0]) is node for r in readers for g in self.candidates[r].gathers):
             return False
-        leaves = [leaf for r in readers for leaf in self.candidates[r].leaves if storage(leaf) is node]
+        leaves = [leaf for r in readers for leaf in self.candidates[r].leaves if base_of(leaf) is node]
         return node in self.writer and all(leaf.dtype == node.dtype for leaf in leaves)
 
 
 def _reads_again(members: Sequence[_Candidate]) -> bool:
     """Whether as many bytes of what is folded are read again as are read but once."""
     rows = max((math.prod(m.domain) for m in members if m.group.kind[1]), default=0)
-    readers = Counter(b for m in members for b in {storage(leaf) for leaf in m.leaves} if b.type.size >= rows)
+    readers = Counter(b for m in members for b in {base_of(leaf) for leaf in m.leaves} if b.type.size >= rows)
     again = sum((count - 1) * node.type.nbytes for node, count in readers.items())
     return bool(rows) and again > 0 and 2 * again >= sum(node.type.nbytes for node in readers)
 
@@ -324,7 +324,7 @@ def _columns_of_a_turn(members: Sequence[_Candidate], depth: int) -> int:
     """How many columns members should take together in a turn, if their `depth` outer loops run over columns."""
     extents = [members[0].domain[k] for k in members[0].order[:depth]]
     folds = [m for m in members if m.group.kind[1] and m.leaves]
-    read = {storage(leaf) for m in members for leaf in m.leaves}
+    read = {base_of(leaf) for m in members for leaf in m.leaves}
     # Written rows that are read again take as long as whole ones: only columns of a single row are passed on.
     if not folds or any(
         s.into in read and not s.folded_axes and s.domain == folds[0].domain for m in members for s in m.group.sinks
@@ -419,7 +419,7 @@ def _can_be_local(node: Node, members: Sequence[_Candidate], axes: tuple[tuple[i
     writer, shared = next((m.group, a) for m, a in zip(members, axes) if any(s.into is node for s in m.group.sinks))
     layouts = Layouts({})
     layouts.define(node, local_layout(node, stored_axes(node, writer, shared), rows)[0])
-    return all(layouts.find(leaf) is not None for m in members for leaf in m.leaves if storage(leaf) is node)
+    return all(layouts.find(leaf) is not None for m in members for leaf in m.leaves if base_of(leaf) is node)
 
 
 def _as_fit_the_stack(local: list[Node], turns: int) -> list[Node]:

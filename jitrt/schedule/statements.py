@@ -11,7 +11,7 @@ from ..ir.build import literal
 from ..ir.extents import estimate, rather_below
 from ..ir.node import Node
 from ..ir.ops.indexing import gathered_indices
-from ..ir.ops.movement import storage
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import Kind
 from .axes import Access, NestAxis
 from .cost import EVEN_SHARES
@@ -140,7 +140,7 @@ class MemberStatements:
 
     def _register(self, node: Node) -> int | None:
         """The value that is in a register, if a member has computed one for this turn that `node` shows."""
-        base = storage(node)
+        base = base_of(node)
         return self.kernel.registers.get(base) if base.dtype == node.dtype else None
 
     def _element(self) -> list[Statement]:

@@ -21,7 +21,7 @@ from functools import cache, partial
 from ..base.frozen import record
 from ..ir.extents import ceiling, estimate, is_extent
 from ..ir.node import Graph, Node
-from ..ir.ops.movement import storage
+from ..ir.ops.movement import base_of
 from ..ir.ops.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .cost import EVEN_SHARES, bytes_moved, is_worth_repeating, size, weighed
@@ -62,7 +62,7 @@ class _Candidate:
 
     def __post_init__(self) -> None:
         self.stored = [s.into for s in self.group.sinks]
-        self.sources = frozenset(map(storage, self.reads))
+        self.sources = frozenset(map(base_of, self.reads))
 
     @property
     def domain(self) -> tuple[int, ...]:
@@ -98,7 +98,7 @@ class _Policy:
 
     def _producers(self, members: Sequence[_Candidate]) -> list[_Candidate]:
         """Candidates that store what members read, the last of them first."""
-        found = {self.writer[b] for m in members for leaf in m.reads if (b := storage(leaf)) in self.writer}
+        found = {self.writer[b] for m in members for leaf in m.reads if (b := base_of(leaf)) in self.writer}
         left = [c for c in found if c not in members and c.group in self.candidates]
         return sorted(left, key=lambda c: -c.number)
 
@@ -156,7 +156,7 @@ class _Policy:
                 whole = [n - extent for n, extent in zip(member.domain, extents)]
                 needed = windows[member] = [(0, max(last, rest)) for (_, last), rest in zip(needed, whole)]
             for leaf in member.reads:
-                producer = self.writer.get(storage(leaf))
+                producer = self.writer.get(base_of(leaf))
                 if producer not in members:
                     continue
                 assert producer is not None
@@ -269,4 +269,4 @@ def _candidate(group: Group, number: int, layouts: Layouts, inlined: Callable[[N
     if gathers or loops != sorted(loops):
         return None
     cost = sum(n.op.cost for n in order if n.op.kind is Kind.ELEMENTWISE)
-    return _Candidate(group, number, cost, [leaf for leaf in leaves if storage(leaf) in group.loads])
+    return _Candidate(group, number, cost, [leaf for leaf in leaves if base_of(leaf) in group.loads])

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.operators import COMPARISONS, OF_SYNTAX
 from ..base.syntax import syntax_tree
 from .vocabulary import FUNCTIONS, HELPERS, takes
 
@@ -22,7 +23,7 @@ _DEEPEST = 500
 _MOST_DIGITS = 400  # beyond the range of floats
 _ATTRIBUTES = ("real", "imag", "T")
 _OPERATORS = (ast.operator, ast.USub, ast.UAdd, ast.Invert, ast.cmpop, ast.expr_context)
-_COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne", ast.GtE: "ge", ast.Gt: "gt"}
+_COMPARISONS = {kind: name for kind, name in OF_SYNTAX.items() if name in COMPARISONS}
 _INSTEAD = {
     ast.Call: "functions are called by their names",
     ast.BoolOp: "'and' and 'or' take one truth value, not arrays of them: write & and |, with each side in parentheses",

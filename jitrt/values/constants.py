@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-_SIMPLE = (int, float, complex, str, bytes, bool, type(None), range, slice, type(...), np.generic, np.dtype)
+SIMPLE = (int, float, complex, str, bytes, bool, type(None), range, slice, type(...), np.generic, np.dtype)
 # Of which there is one object each, or whose equals are not told apart.
 _ALONE = (np.finfo, np.iinfo, inspect.Signature, types.GenericAlias, types.UnionType)
 # Classes whose objects nothing can change; where these are equal, their texts tell them apart.
@@ -60,7 +60,7 @@ def is_constant(value: Any) -> bool:
         return all(map(is_constant, value))
     if isinstance(value, enum.Enum):
         return _is_plain_member(value)
-    return isinstance(value, _SIMPLE) or _is_alone(value) or _is_told_by_text(value) or value is _HAS_DEFAULT_FACTORY
+    return isinstance(value, SIMPLE) or _is_alone(value) or _is_told_by_text(value) or value is _HAS_DEFAULT_FACTORY
 
 
 def _is_told_by_text(value: Any) -> bool:

@@ -67,6 +67,11 @@ def parts_of(function: Any) -> list[Any]:
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 
 
+def cells_of(function: types.FunctionType) -> dict[str, types.CellType]:
+    """The cells of the variables of the scopes around a function."""
+    return dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+
+
 def contents(cell: types.CellType) -> Any:
     """What a cell holds; `MISSING` if that is nothing."""
     try:

@@ -121,15 +121,19 @@ class Records:
         name, field = next(iter(self._fields.items()))
         return field.size // max(1, int(np.prod(self._dtype[name].shape, dtype=int)))
 
+    def _is_attribute(self, name: str, kind: type) -> bool:
+        """Whether a field is an attribute of the array, or of a record of it, which is of this kind."""
+        return self._kind is np.recarray and name in self._fields and not hasattr(kind, name)
+
     def __getattr__(self, name: str) -> Any:
-        if self._kind is np.recarray and name in self._fields and not hasattr(np.recarray, name):
+        if self._is_attribute(name, np.recarray):
             return self._fields[name]
         return _refuse(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in Records.__slots__:
             object.__setattr__(self, name, value)
-        elif self._kind is np.recarray and name in self._fields and not hasattr(np.recarray, name):
+        elif self._is_attribute(name, np.recarray):
             self[name] = value
         else:
             _refuse(name)
@@ -162,14 +166,14 @@ class _Record:
         self._records[name][self._index] = value
 
     def __getattr__(self, name: str) -> Any:
-        if self._records._kind is np.recarray and name in self._records._fields and not hasattr(np.record, name):
+        if self._records._is_attribute(name, np.record):
             return self[name]
         return _refuse(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _Record.__slots__:
             object.__setattr__(self, name, value)
-        elif self._records._kind is np.recarray and name in self._records._fields and not hasattr(np.record, name):
+        elif self._records._is_attribute(name, np.record):
             self[name] = value
         else:
             _refuse(name)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ...base import operators
 from ...ir.integers import Poly
 from ...ir.ops.optable import OPS
 from ...ir.ops.ufuncs import SCALAR_MULTIPLY
@@ -39,16 +40,10 @@ from .values import (
 
 _EXACT = 1 << 53  # up to which integers are floats
 
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow,
-    "left_shift": operator.lshift, "right_shift": operator.rshift, "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-}  # fmt: skip
-COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "less": ("<", operator.lt), "less_equal": ("<=", operator.le), "greater": (">", operator.gt),
-    "greater_equal": (">=", operator.ge), "equal": ("==", operator.eq), "not_equal": ("!=", operator.ne),
-}  # fmt: skip
+BINARY = {ufunc.__name__: python for ufunc, python in operators.BINARY.values() if ufunc is not np.matmul}
+COMPARISONS = {ufunc.__name__: python for ufunc, python in operators.COMPARISONS.values()}
+SYMBOLS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+_UNARY = {ufunc.__name__: python for ufunc, python in operators.UNARY.values()}
 _POLY = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
 _CHECKED = {"add": "add", "subtract": "sub", "multiply": "mul"}
 _MOST_UNSIGNED = (1 << 64) - 1
@@ -67,21 +62,21 @@ def mixed(r: Recorder, op: str, x: Any, y: Any) -> Scalar | None:
     if op not in (*_POLY, "divide") or not floats or len(floats) + len(integers) != 2:
         return None
     names, zero = [exactly(r, v, FLOAT) for v in (x, y)], r.literal(0.0, FLOAT)
-    made = r.compute(op, names, [FLOAT] * 2, FLOAT)
+    made = r.compute(op, names, FLOAT)
     if op == "divide":
-        r.stop(r.compute("equal", [names[1], zero], [FLOAT] * 2, BOOL))
+        r.stop(r.compute("equal", [names[1], zero], FLOAT, BOOL))
         python, flag = _whose(r, floats, False)
-        return Scalar(FLOAT, python, made, None, None, flag)
-    is_float = r.compute("logical_or", [scalars.settled_flag(r, v, FLOAT) for v in (x, y)], [BOOL] * 2, BOOL)
+        return Scalar(FLOAT, python, made, flag=flag)
+    is_float = r.compute("logical_or", [scalars.settled_flag(r, v, FLOAT) for v in (x, y)], BOOL)
     limit = r.literal(float(_EXACT), FLOAT)
-    without_sign = r.compute("add", [made, zero], [FLOAT] * 2, FLOAT)  # there is one zero among integers
-    size = r.compute("absolute", [made], [FLOAT], FLOAT)
-    is_small = r.compute("less", [size, limit], [FLOAT] * 2, BOOL)
-    is_exact = r.compute("logical_or", [is_float, is_small], [BOOL] * 2, BOOL)
-    r.stop(r.compute("logical_not", [is_exact], [BOOL], BOOL))
+    without_sign = r.compute("add", [made, zero], FLOAT)  # there is one zero among integers
+    size = r.compute("absolute", [made], FLOAT)
+    is_small = r.compute("less", [size, limit], FLOAT, BOOL)
+    is_exact = r.compute("logical_or", [is_float, is_small], BOOL)
+    r.stop(r.compute("logical_not", [is_exact], BOOL))
     name = r.compute("where", [is_float, made, without_sign], [BOOL, FLOAT, FLOAT], FLOAT)
     python, flag = _whose(r, floats, True)
-    return Scalar(FLOAT, python, name, None, None, flag, is_float)
+    return Scalar(FLOAT, python, name, flag=flag, settled=is_float)
 
 
 def _whose(r: Recorder, floats: Sequence[Scalar], unsettled: bool) -> tuple[bool | None, str]:
@@ -94,15 +89,15 @@ def _whose(r: Recorder, floats: Sequence[Scalar], unsettled: bool) -> tuple[bool
         return kinds.pop(), ""
     flags = []
     for v in floats:
-        is_integer = r.compute("logical_not", [v.settled], [BOOL], BOOL)
-        flags.append(r.compute("logical_or", [scalars.flag_of(r, v), is_integer], [BOOL] * 2, BOOL))
-    return None, functools.reduce(lambda x, y: r.compute("logical_and", [x, y], [BOOL] * 2, BOOL), flags)
+        is_integer = r.compute("logical_not", [v.settled], BOOL)
+        flags.append(r.compute("logical_or", [scalars.flag_of(r, v), is_integer], BOOL))
+    return None, functools.reduce(lambda x, y: r.compute("logical_and", [x, y], BOOL), flags)
 
 
 def comparable(value: Any) -> Any:
     """The number as an operand of a comparison: floats compare as the integers that they hold."""
     if isinstance(value, Scalar) and value.settled and value.dtype == FLOAT and value.python is not False:
-        return Scalar(FLOAT, value.python, value.name, None, None, value.flag)
+        return Scalar(FLOAT, value.python, value.name, flag=value.flag)
     return value
 
 
@@ -127,8 +122,8 @@ def _flagged(r: Recorder, made: Any, x: Any, y: Any) -> Any:
     """The result of an operation on numbers: it is Python's if both are."""
     if not isinstance(made, Scalar) or made.python is not None:
         return made
-    flag = r.compute("logical_and", [scalars.flag_of(r, x), scalars.flag_of(r, y)], [BOOL] * 2, BOOL)
-    return Scalar(made.dtype, None, made.name, made.value, None, flag)
+    flag = r.compute("logical_and", [scalars.flag_of(r, x), scalars.flag_of(r, y)], BOOL)
+    return Scalar(made.dtype, None, made.name, made.value, flag=flag)
 
 
 def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
@@ -137,7 +132,7 @@ def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
 
 
 def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
-    symbol, function = COMPARISONS[op]
+    symbol, function = SYMBOLS[op], COMPARISONS[op]
     if is_static(x) and is_static(y):
         return function(x, y)
     python = both(is_python_number(x), is_python_number(y))
@@ -159,11 +154,11 @@ def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
         for v in (x, y):
             _need_exact(r, v)
     names = [scalars.register_of(r, v, dtype) for v in (x, y)]
-    made = r.compute(op, names, [dtype] * 2, BOOL)
+    made = r.compute(op, names, dtype, BOOL)
     if bound is None or not r.in_first_iteration or symbol not in "<>":
         return scalars.truth_value(made, python)
     # ``best = inf`` in front of ``if v < best: best = v``: from here on it is of the type of `v`.
-    r.stop(r.compute("logical_not", [made], [BOOL], BOOL) if expected else made)
+    r.stop(r.compute("logical_not", [made], BOOL) if expected else made)
     return scalars.truth_value(expected, python)
 
 
@@ -171,11 +166,11 @@ def _unsigned_compared(r: Recorder, op: str, x: Any, y: Any, python: bool | None
     """A comparison of integers of which one is an unsigned one of 64 bits: by their values, whatever the other is."""
     for v in (x, y):
         if is_static(v) and not 0 <= v <= _MOST_UNSIGNED:
-            return scalars.truth_value(COMPARISONS[op][1](*(v if w is v else 0 for w in (x, y))), python)
+            return scalars.truth_value(COMPARISONS[op](*(v if w is v else 0 for w in (x, y))), python)
         if isinstance(v, Scalar) and v.value is not None:
             r.require(v.poly)
     names = [scalars.register_of(r, v, UNSIGNED) for v in (x, y)]
-    return scalars.truth_value(r.compute(op, names, [UNSIGNED] * 2, BOOL), python)
+    return scalars.truth_value(r.compute(op, names, UNSIGNED, BOOL), python)
 
 
 def _need_exact(r: Recorder, x: Any) -> None:
@@ -213,13 +208,13 @@ def _binary(r: Recorder, op: str, x: Any, y: Any, product: str) -> Any:
     if op == "power" and isinstance(y, (int, float)) and y == 2 and dtype.kind in "fc":
         name = scalars.register_of(r, x, dtype)
         if dtype.kind == "c":
-            return Scalar(dtype, False, r.compute(SCALAR_MULTIPLY.name, [name, name], [dtype] * 2, dtype))
-        return Scalar(dtype, False, r.compute("square", [name], [dtype], dtype))
+            return Scalar(dtype, False, r.compute(SCALAR_MULTIPLY.name, [name, name], dtype))
+        return Scalar(dtype, False, r.compute("square", [name], dtype))
     if dtype.kind in "iu":
         return _integer_power(r, x, y, dtype, False)
     if op == "power" and dtype == np.float32:  # NumPy's loop of arrays takes the root for 0.5
         wide = [r.cast(scalars.register_of(r, v, d), d, FLOAT) for v, d in zip((x, y), operands)]
-        return scalars.from_register(r, r.cast(r.compute(op, wide, [FLOAT] * 2, FLOAT), FLOAT, dtype), dtype)
+        return scalars.from_register(r, r.cast(r.compute(op, wide, FLOAT), FLOAT, dtype), dtype)
     names = [scalars.register_of(r, v, d) for v, d in zip((x, y), operands)]
     return scalars.from_register(r, r.compute(op, names, operands[:2], dtype), dtype)
 
@@ -228,7 +223,7 @@ def _python_binary(r: Recorder, op: str, x: Any, y: Any, kinds: set[str], python
     if python is None and (kinds & {"b"} or any(dtype_of(v) not in (INT, FLOAT) for v in (x, y))):
         raise KindsDiffer("a number that is Python's or NumPy's")
     if kinds == {"b"} and op.startswith("bitwise"):
-        name = r.compute(op, [scalars.register_of(r, v, BOOL) for v in (x, y)], [BOOL] * 2, BOOL)
+        name = r.compute(op, [scalars.register_of(r, v, BOOL) for v in (x, y)], BOOL)
         return Scalar(BOOL, True, name)
     if kinds <= {"b", "i"} and op == "power":
         return _integer_power(r, x, y, INT, python)
@@ -238,38 +233,34 @@ def _python_binary(r: Recorder, op: str, x: Any, y: Any, kinds: set[str], python
         _need_exact(r, v)
     names = [scalars.register_of(r, v, FLOAT) for v in (x, y)]
     if op in ("divide", "floor_divide", "remainder") and not (is_static(y) and y):
-        r.stop(r.compute("equal", [names[1], r.literal(0.0, FLOAT)], [FLOAT] * 2, BOOL))
+        r.stop(r.compute("equal", [names[1], r.literal(0.0, FLOAT)], FLOAT, BOOL))
     if op == "power":
         return _float_power(r, y, names, python)
-    return Scalar(FLOAT, python, r.compute(op, names, [FLOAT] * 2, FLOAT))
+    return Scalar(FLOAT, python, r.compute(op, names, FLOAT))
 
 
 def _float_power(r: Recorder, y: Any, names: list[str], python: bool | None) -> Scalar:
     """Python's power: an exception where it is infinite, a complex number where it is no number."""
-    made = (
-        r.compute("square", names[:1], [FLOAT], FLOAT)
-        if is_static(y) and y == 2
-        else (r.compute("power", names, [FLOAT] * 2, FLOAT))
-    )
+    made = r.compute("square", names[:1], FLOAT) if is_static(y) and y == 2 else r.compute("power", names, FLOAT)
     _stop_unless_finite(r, made, names)
     return Scalar(FLOAT, python, made)
 
 
 def _stop_unless_finite(r: Recorder, made: str, operands: list[str]) -> None:
     """Stop where finite operands give no finite number: Python raises there."""
-    ends = r.compute("logical_not", [r.compute("isfinite", [made], [FLOAT], BOOL)], [BOOL], BOOL)
+    ends = r.compute("logical_not", [r.compute("isfinite", [made], FLOAT, BOOL)], BOOL)
     for operand in operands:
-        finite = r.compute("isfinite", [operand], [FLOAT], BOOL)
-        ends = r.compute("logical_and", [ends, finite], [BOOL] * 2, BOOL)
+        finite = r.compute("isfinite", [operand], FLOAT, BOOL)
+        ends = r.compute("logical_and", [ends, finite], BOOL)
     r.stop(ends)
 
 
 def _stop_where_undefined(r: Recorder, made: str, operands: list[str]) -> None:
     """Stop where numbers of which none is nan give nan."""
-    ends = r.compute("isnan", [made], [FLOAT], BOOL)
+    ends = r.compute("isnan", [made], FLOAT, BOOL)
     for operand in operands:
-        is_number = r.compute("logical_not", [r.compute("isnan", [operand], [FLOAT], BOOL)], [BOOL], BOOL)
-        ends = r.compute("logical_and", [ends, is_number], [BOOL] * 2, BOOL)
+        is_number = r.compute("logical_not", [r.compute("isnan", [operand], FLOAT, BOOL)], BOOL)
+        ends = r.compute("logical_and", [ends, is_number], BOOL)
     r.stop(ends)
 
 
@@ -369,10 +360,10 @@ def _unsigned_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype) -> A
         if is_static(y) and not y:
             raise NotStaged("division by zero")
         if not is_static(y):
-            r.stop(r.compute("equal", [names[1], r.literal(0, dtype)], [dtype] * 2, BOOL))
+            r.stop(r.compute("equal", [names[1], r.literal(0, dtype)], dtype, BOOL))
     elif op not in _POLY and op not in _BITS:
         raise NotStaged(f"{op} of integers")
-    made = r.compute(op, names, [dtype] * 2, dtype)
+    made = r.compute(op, names, dtype)
     if op in _POLY and "over" not in r.ignored:
         r.stop(_has_wrapped(r, op, (x, y), names, made))
     return Scalar(dtype, False, made)
@@ -382,7 +373,7 @@ def _has_wrapped(r: Recorder, op: str, operands: Sequence[Any], names: Sequence[
     """Whether a sum, a difference or a product of unsigned integers of 64 bits is another modulo 2**64."""
 
     def less(a: str, b: str) -> str:
-        return r.compute("less", [a, b], [UNSIGNED] * 2, BOOL)
+        return r.compute("less", [a, b], UNSIGNED, BOOL)
 
     x, y = names
     if op != "multiply":
@@ -392,11 +383,11 @@ def _has_wrapped(r: Recorder, op: str, operands: Sequence[Any], names: Sequence[
             most = _MOST_UNSIGNED // int(factor) if factor else _MOST_UNSIGNED
             return less(r.literal(np.uint64(most), UNSIGNED), other)
     one = r.literal(1, UNSIGNED)
-    divisor = r.compute("maximum", [x, one], [UNSIGNED] * 2, UNSIGNED)
-    back = r.compute("floor_divide", [made, divisor], [UNSIGNED] * 2, UNSIGNED)
-    differs = r.compute("not_equal", [back, y], [UNSIGNED] * 2, BOOL)
-    is_zero = r.compute("less", [x, one], [UNSIGNED] * 2, BOOL)
-    return r.compute("logical_and", [differs, r.compute("logical_not", [is_zero], [BOOL], BOOL)], [BOOL] * 2, BOOL)
+    divisor = r.compute("maximum", [x, one], UNSIGNED)
+    back = r.compute("floor_divide", [made, divisor], UNSIGNED)
+    differs = r.compute("not_equal", [back, y], UNSIGNED, BOOL)
+    is_zero = r.compute("less", [x, one], UNSIGNED, BOOL)
+    return r.compute("logical_and", [differs, r.compute("logical_not", [is_zero], BOOL)], BOOL)
 
 
 def in_range(r: Recorder, value: Poly, limits: Any) -> Poly:
@@ -435,11 +426,6 @@ def _quotient(r: Recorder, op: str, x: Poly, y: Poly) -> Poly:
     return Poly.name(r.machine("mod", x, y, [-(1 << 62)], [1 << 62]))
 
 
-_UNARY: dict[str, Callable[[Any], Any]] = {
-    "negative": operator.neg, "positive": operator.pos, "invert": operator.inv, "absolute": abs,
-}  # fmt: skip
-
-
 def unary(r: Recorder, op: str, x: Any) -> Any:
     """``negative``, ``positive``, ``invert`` or ``absolute`` of a number."""
     x = scalars.settled(r, x)
@@ -455,7 +441,7 @@ def _unary(r: Recorder, op: str, x: Any) -> Any:
     if dtype == UNSIGNED:
         if op == "negative":
             raise NotStaged("negative of an unsigned integer of 64 bits")
-        return Scalar(dtype, False, r.compute(op, [x.name], [dtype], dtype)) if op == "invert" else x
+        return Scalar(dtype, False, r.compute(op, [x.name], dtype)) if op == "invert" else x
     if dtype.kind in "iub":
         if dtype == BOOL and not python:
             raise NotStaged(f"{op} of a truth value")
@@ -473,7 +459,7 @@ def _unary(r: Recorder, op: str, x: Any) -> Any:
     if op == "positive":
         return x
     result = np.dtype(f"f{dtype.itemsize // 2}") if op == "absolute" and dtype.kind == "c" else dtype
-    return Scalar(result, python, r.compute(op, [x.name], [dtype], result))
+    return Scalar(result, python, r.compute(op, [x.name], dtype, result))
 
 
 def apply(r: Recorder, ufunc: np.ufunc, args: list[Any]) -> Any:
@@ -532,7 +518,7 @@ def as_int(r: Recorder, x: Any) -> Any:
 def rounded(r: Recorder, x: Any, how: str) -> Any:
     """A float as an integer of Python's: ``trunc``, ``floor``, ``ceil`` or ``rint``."""
     name = scalars.register_of(r, x, FLOAT)
-    return integer(r.truncated(name if how == "trunc" else r.compute(how, [name], [FLOAT], FLOAT)))
+    return integer(r.truncated(name if how == "trunc" else r.compute(how, [name], FLOAT)))
 
 
 def of_math(r: Recorder, name: str, args: list[Any]) -> Any:
@@ -540,7 +526,7 @@ def of_math(r: Recorder, name: str, args: list[Any]) -> Any:
     for a in args:
         _need_exact(r, a)
     names = [scalars.register_of(r, a, FLOAT) for a in args]
-    made = r.compute(name, names, [FLOAT] * len(names), FLOAT)
+    made = r.compute(name, names, FLOAT)
     if name != "absolute":
         _stop_unless_finite(r, made, names)
         _stop_where_undefined(r, made, names)

@@ -10,6 +10,7 @@ import numpy as np
 from ...base.frozen import replaced
 from ...ir.integers import Poly
 from ...ir.loops import Fold
+from ...ir.ops.folds import FOLD_IDENTITY, FOLDS
 from ...ir.ops.optable import OPS
 from . import forced
 from .arithmetic import in_range, rounded
@@ -126,7 +127,7 @@ def _power(r: Recorder, base: Array, exponent: int, dtype: np.dtype) -> Array:
     def element(indices: Indices) -> str:
         factor = made = element_of(r, base, dtype, indices)
         for _ in range(exponent - 1):
-            made = r.compute("multiply", [made, factor], [dtype] * 2, dtype)
+            made = r.compute("multiply", [made, factor], dtype)
         return made
 
     return Array(dtype, base.shape, element, base.reads, None, base.c_order)
@@ -235,8 +236,7 @@ def part(r: Recorder, value: Array | Scalar, name: str) -> Array:
 
 def as_shape(r: Recorder, array: Array, shape: Shape) -> Array:
     """A new array of which it is known elsewhere that it has this shape; the procedure stops if it has not."""
-    for mine, its in zip(array.shape, shape):
-        r.require_equal(mine, its)
+    r.require_alike(array.shape, shape)
     view = replaced(array.memory, strides=contiguous_strides(shape, array.dtype), is_given=False)
     return in_memory(r, view, array.dtype, shape, array.c_order)
 
@@ -393,6 +393,11 @@ def fold_all(r: Recorder, op: str, dtype: np.dtype, shape: Shape, element: Calla
     return level(shape, ())
 
 
+def count_true(r: Recorder, mask: Array) -> str:
+    """The number of true elements."""
+    return fold_all(r, "add", INT, mask.shape, lambda i: r.cast(mask.element(i), BOOL, INT))
+
+
 def fold(r: Recorder, op: str, array: Array, axes: tuple[int, ...], keepdims: bool, dtype: np.dtype) -> Scalar | Array:
     """The fold of an array along axes, in `dtype`."""
     if ROLLED in array.reads:
@@ -414,7 +419,7 @@ def _from_zero(r: Recorder, op: str, dtype: np.dtype, shape: Shape, name: str) -
     """The sum of one element of this shape: NumPy adds it to zero, so that it is not -0.0."""
     if op != "add" or dtype.kind not in "fc" or any(extent != ONE for extent in shape):
         return name
-    return r.compute("add", [name, r.literal(0, dtype)], [dtype] * 2, dtype)
+    return r.compute("add", [name, r.literal(0, dtype)], dtype)
 
 
 def _fold_inner(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype: np.dtype) -> Array:
@@ -438,34 +443,17 @@ def _fold_rows(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype:
     kept = [k for k in range(array.ndim) if k not in axes]
     shape = tuple(array.shape[k] for k in kept)
     made = fresh(r, dtype, shape)
-    start = r.literal(NEUTRAL[op](dtype), dtype)
+    start = r.literal(FOLD_IDENTITY[FOLDS[op]](dtype), dtype)
     nest(r, shape, lambda indices: store(r, made, indices, start))
 
     def body(indices: Indices) -> None:
         at = tuple(indices[k] for k in kept)
         value = r.cast(array.element(indices), array.dtype, dtype)
-        total = r.compute(FOLDED_BY.get(op, op), [made.element(at), value], [dtype] * 2, dtype)
+        total = r.compute(op, [made.element(at), value], dtype)
         store(r, made, at, total)
 
     nest(r, array.shape, body)
     return made
-
-
-FOLDED_BY: dict[str, str] = {}
-
-
-def _extreme(dtype: np.dtype, lowest: bool) -> Any:
-    if dtype.kind == "f":
-        return -np.inf if lowest else np.inf
-    if dtype.kind == "b":
-        return not lowest
-    return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
-
-
-NEUTRAL: dict[str, Callable[[np.dtype], Any]] = {
-    "add": lambda d: 0, "multiply": lambda d: 1, "logical_or": lambda d: False, "logical_and": lambda d: True,
-    "maximum": lambda d: _extreme(d, True), "minimum": lambda d: _extreme(d, False),
-}  # fmt: skip
 
 
 def _spread(r: Recorder, value: Scalar, shape: Shape) -> Array:
@@ -514,16 +502,12 @@ def search(r: Recorder, op: str, shape: Shape, dtype: np.dtype, element: Callabl
     r.put(found, r.integer(ZERO), INT)
     with r.loop(ONE, extent) as index:
         value, top = element(index), r.get(best, dtype)
-        wins = r.compute(op, [value, top], [dtype] * 2, BOOL)
+        wins = r.compute(op, [value, top], dtype, BOOL)
         if dtype.kind == "f":
-            nan = r.compute("isnan", [value], [dtype], BOOL)
-            number = r.compute("logical_not", [r.compute("isnan", [top], [dtype], BOOL)], [BOOL], BOOL)
-            wins = r.compute(
-                "logical_or", [wins, r.compute("logical_and", [nan, number], [BOOL] * 2, BOOL)], [BOOL] * 2, BOOL
-            )
+            nan = r.compute("isnan", [value], dtype, BOOL)
+            number = r.compute("logical_not", [r.compute("isnan", [top], dtype, BOOL)], BOOL)
+            wins = r.compute("logical_or", [wins, r.compute("logical_and", [nan, number], BOOL)], BOOL)
         with r.when(wins):
             r.put(best, value, dtype)
             r.put(found, r.integer(index), INT)
-    name = r.get(found, INT)
-    r.facts.bound(name, [0], [extent - 1])
-    return Poly.name(name)
+    return r.bounded(r.get(found, INT), 0, extent - 1)

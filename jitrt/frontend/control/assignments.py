@@ -26,8 +26,8 @@ from . import (
 from .calls import check_kept, is_iterator
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
-from .lists import GrownList, RunTimeList
 from .registry import as_array
+from .runtimelists import GrownList, RunTimeList
 from .values import FLOAT, Array, Composite, DictDisplay, NotStaged, Referenced, Scalar, dtype_of, is_static, type_name
 
 # What may see, in an update of an item of a dict, whether the item was there before.
@@ -194,78 +194,86 @@ class Assignments(Comprehensions):
             return
         op = OPERATORS[type(s.op)]
         if isinstance(s.target, ast.Name):
-            old = self.named(ast.Name(s.target.id, ast.Load(), lineno=s.lineno, col_offset=s.col_offset))
-            value = self.operand(s.value)
-            if isinstance(old, Array):
-                self._update(op, old, value)
-            elif isinstance(old, (GrownList, Referenced, list)) and op == "add":
-                if isinstance(old, list):
-                    self.need_grown(old)
-                self.extend(old, value)
-            else:
-                self.variables[s.target.id] = self.kept(self._updated(op, old, value, s))
-            return
-        if isinstance(s.target, ast.Attribute):
-            owner = self.expression(s.target.value)
-            old, value = self.attribute(owner, s.target.attr, s.target), self.operand(s.value)
-            if isinstance(old, Array):
-                self._update(op, old, value)
-                self._check_assigned(owner, s.target.attr)
-            elif isinstance(owner, Composite) and owner.kind is not dict:
-                updated = self._updated(op, old, value, s)
-                objects.assign(self, owner, s.target.attr, self.kept(updated), s)
-            else:
-                raise NotStaged(f"an assignment to an attribute of {type_name(owner)}")
-            return
-        if not isinstance(s.target, ast.Subscript):
-            raise NotStaged(f"an assignment to {type(s.target).__name__}")
-        array, index = self.expression(s.target.value), self.expression(s.target.slice)
-        if isinstance(array, composites.Record):
-            array, index = composites.written_field(array, index), array.index
-        if isinstance(array, (RunTimeList, list)):
-            if isinstance(array, list):
-                self.need_grown(array)
-            old = scalars.settled(self.r, lists.read(self.r, array, scalars.index_of(self.r, index)))
+            self._update_name(op, s.target, s)
+        elif isinstance(s.target, ast.Attribute):
+            self._update_attribute(op, s.target, s)
+        else:
+            self._update_item(op, self.expression(s.target.value), self.expression(s.target.slice), s)
+
+    def _update_name(self, op: str, target: ast.Name, s: ast.AugAssign) -> None:
+        """``name op= value``."""
+        old = self.named(ast.Name(target.id, ast.Load(), lineno=s.lineno, col_offset=s.col_offset))
+        value = self.operand(s.value)
+        if isinstance(old, Array):
+            self._update(op, old, value)
+        elif isinstance(old, (GrownList, Referenced, list)) and op == "add":
+            if isinstance(old, list):
+                self.need_grown(old)
+            self.extend(old, value)
+        else:
+            self.variables[target.id] = self.kept(self._updated(op, old, value, s))
+
+    def _update_attribute(self, op: str, target: ast.Attribute, s: ast.AugAssign) -> None:
+        """``owner.name op= value``."""
+        owner = self.expression(target.value)
+        old, value = self.attribute(owner, target.attr, target), self.operand(s.value)
+        if isinstance(old, Array):
+            self._update(op, old, value)
+            self._check_assigned(owner, target.attr)
+        elif isinstance(owner, Composite) and owner.kind is not dict:
+            updated = self._updated(op, old, value, s)
+            objects.assign(self, owner, target.attr, self.kept(updated), s)
+        else:
+            raise NotStaged(f"an assignment to an attribute of {type_name(owner)}")
+
+    def _update_item(self, op: str, owner: Any, index: Any, s: ast.AugAssign) -> None:
+        """``owner[index] op= value``."""
+        if isinstance(owner, composites.Record):
+            owner, index = composites.written_field(owner, index), owner.index
+        if isinstance(owner, (RunTimeList, list)):
+            if isinstance(owner, list):
+                self.need_grown(owner)
+            old = scalars.settled(self.r, lists.read(self.r, owner, scalars.index_of(self.r, index)))
             if isinstance(old, Array):
                 raise NotStaged("a change of an array that a list holds")
-            self._set_item(array, index, self._updated(op, old, self.expression(s.value), s), s)
+            self._set_item(owner, index, self._updated(op, old, self.expression(s.value), s), s)
             return
         looks: tuple[type, ...] = _LOOKING
-        if containers.has_items(array) and sharing.removes(self.r, array):
+        if containers.has_items(owner) and sharing.removes(self.r, owner):
             looks = (*looks, ast.Subscript)  # which may add a key, and move others to new places
-        if containers.has_items(array) and not any(isinstance(n, looks) for n in ast.walk(s.value)):
-            values, at = containers.slot(self, array, index, s)
+        if containers.has_items(owner) and not any(isinstance(n, looks) for n in ast.walk(s.value)):
+            values, at = containers.slot(self, owner, index, s)
             with self.r.aside():
                 old = lists.read(self.r, values, scalars.index_of(self.r, at))
             made = self._updated(op, old, self.expression(s.value), s)
             with self.r.aside():
                 self._set_item(values, at, made, s)
             return
-        if objects.is_object(array) and not issubclass(array.kind, tuple):
-            old = specialmethods.special(self, array, "__getitem__", [index], s)
+        if objects.is_object(owner) and not issubclass(owner.kind, tuple):
+            old = specialmethods.special(self, owner, "__getitem__", [index], s)
             made = MISSING if isinstance(old, Array) else self._updated(op, old, self.expression(s.value), s)
-            if made is MISSING or specialmethods.special(self, array, "__setitem__", [index, made], s) is MISSING:
-                raise NotStaged(f"an assignment to an item of {array.kind.__name__}")
+            if made is MISSING or specialmethods.special(self, owner, "__setitem__", [index, made], s) is MISSING:
+                raise NotStaged(f"an assignment to an item of {owner.kind.__name__}")
             return
-        if isinstance(array, (Composite, DictDisplay)):
-            old = composites.item(self.r, array, index) if isinstance(array, Composite) else array.get(index)
+        if isinstance(owner, (Composite, DictDisplay)):
+            old = composites.item(self.r, owner, index) if isinstance(owner, Composite) else owner.get(index)
             value = self.expression(s.value)
             if isinstance(old, Array):
                 self._update(op, old, value)
             else:
-                self._set_part(array, index, self._updated(op, old, value, s))
+                self._set_part(owner, index, self._updated(op, old, value, s))
             return
-        if not isinstance(array, Array):
-            raise NotStaged(f"an assignment to an item of {type_name(array)}")
-        old = subscripts.read(self.r, array, index)
+        if not isinstance(owner, Array):
+            raise NotStaged(f"an assignment to an item of {type_name(owner)}")
+        old = subscripts.read(self.r, owner, index)
         value = self.expression(s.value)
-        if isinstance(old, Array) and old.view is not None and old.reads == array.reads:
+        if isinstance(old, Array) and old.view is not None and old.reads == owner.reads:
             self._update(op, old, value)
         else:
             made = self._updated(op, old, value, s)
             if isinstance(old, Array) and not np.can_cast(dtype_of(made), old.dtype, "same_kind"):
                 raise NotStaged("a conversion that NumPy refuses")
-            subscripts.assign(self.r, array, index, made)
+            subscripts.assign(self.r, owner, index, made)
 
     def _updated(self, op: str, old: Any, value: Any, s: ast.AugAssign) -> Any:
         """``old op= value`` for what makes a new value, or is an object."""

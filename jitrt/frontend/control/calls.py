@@ -39,13 +39,14 @@ from . import (
 from . import arrays as a
 from .iterations import is_of_itertools
 from .listcalls import ListCalls
-from .lists import RunTimeList
 from .localfunctions import LocalFunction
 from .outside import of_listing
 from .python_functions import ASKING, BUILTINS
 from .registry import as_array
+from .runtimelists import RunTimeList
 from .values import (
     BOOL,
+    FLOAT,
     INT,
     Array,
     Complex,
@@ -214,20 +215,11 @@ class Calls(ListCalls):
             return self.written(INTEGER_METHODS[name], [value], {}, e)
         if args or kwargs or name not in ("item", "copy") or value.python is not False or value.dtype.kind == "c":
             raise NotStaged(f"the method {name} of numbers")
-        return (
-            value
-            if name == "copy"
-            else Scalar(
-                {"f": np.dtype(float), "i": INT, "u": INT, "b": BOOL}[value.dtype.kind],
-                True,
-                value.name
-                if value.dtype.itemsize == 8 or value.dtype == BOOL
-                else self.r.cast(value.name, value.dtype, np.dtype(float))
-                if value.dtype.kind == "f"
-                else "",
-                value.value,
-            )
-        )
+        if name == "copy":
+            return value
+        if value.dtype.kind == "f":
+            return Scalar(FLOAT, True, self.r.cast(value.name, value.dtype, FLOAT))
+        return Scalar(BOOL if value.dtype == BOOL else INT, True, value.name, value.value)
 
     def _types(self, args: list[Any]) -> list[Any]:
         """What `ufunc.resolve_dtypes` takes for arguments; None for what is no array and no number."""

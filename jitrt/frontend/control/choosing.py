@@ -29,17 +29,15 @@ def _places(r: Recorder, mask: Array) -> list[Array]:
     r.put(position, r.integer(a.ZERO), INT)
 
     def body(indices: tuple[Poly, ...]) -> None:  # without a branch: the last row gets what is not chosen
-        here = r.get(position, INT)
-        r.facts.bound(here, [0], [mask.size])
+        here = r.bounded(r.get(position, INT), 0, mask.size)
         for k, index in enumerate(indices):
-            a.store(r, made, (Poly.name(here), Poly.number(k)), r.integer(index))
-        r.put(position, r.integer(Poly.name(here) + Poly.name(r.cast(mask.element(indices), BOOL, INT))), INT)
+            a.store(r, made, (here, Poly.number(k)), r.integer(index))
+        r.put(position, r.integer(here + Poly.name(r.cast(mask.element(indices), BOOL, INT))), INT)
 
     r.choose_by_values()
     a.nest(r, mask.shape, body)
-    count = r.get(position, INT)
-    r.facts.bound(count, [0], [mask.size])
-    rows = a.in_memory(r, replaced(made.memory, whole=False), INT, (Poly.name(count), made.shape[1]))
+    count = r.bounded(r.get(position, INT), 0, mask.size)
+    rows = a.in_memory(r, replaced(made.memory, whole=False), INT, (count, made.shape[1]))
     columns = [subscripts.view_of(r, rows, subscripts.axes_of(r, rows, [slice(None), k])) for k in range(mask.ndim)]
     return [replaced(column, column_of=(rows, k, mask.ndim)) for k, column in enumerate(columns)]
 
@@ -175,9 +173,8 @@ def _place(r: Recorder, array: Any, mask: Any, values: Any) -> None:
     if mask.ndim != 1:
         raise NotStaged("a mask of several axes")
     r.require_equal(target.shape[0], mask.shape[0])
-    count = a.fold_all(r, "add", INT, mask.shape, lambda i: r.cast(mask.element(i), BOOL, INT))
-    r.facts.bound(count, [0], [mask.shape[0]])
-    subscripts.assign(r, target, mask, _repeated(r, values, target.dtype, Poly.name(count)))
+    count = r.bounded(a.count_true(r, mask), 0, mask.shape[0])
+    subscripts.assign(r, target, mask, _repeated(r, values, target.dtype, count))
 
 
 def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None) -> None:
@@ -210,7 +207,7 @@ def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None)
         names = [target.element(k)]
         if value is not None:
             names.append(a.element_of(r, value, dtype, indices))
-        a.store(r, target, k, r.compute(called.__name__, names, [dtype] * len(names), dtype))
+        a.store(r, target, k, r.compute(called.__name__, names, dtype))
 
     a.nest(r, places.shape, body)
 
@@ -230,8 +227,7 @@ def masked(r: Recorder, function: np.ufunc, values: list[Any], out: Any, where: 
     arrays = [mask, *(v for v in values if isinstance(v, Array))]
     if not np.can_cast(dtype, out.dtype, "same_kind") or any(v.ndim > out.ndim for v in arrays):
         raise NotStaged("an output that does not fit")
-    for mine, its in zip(out.shape, a.broadcast(r, [out.shape, *(v.shape for v in arrays)])):
-        r.require_equal(mine, its)
+    r.require_alike(out.shape, a.broadcast(r, [out.shape, *(v.shape for v in arrays)]))
     view, target = out.view, out.dtype
     chosen, *given = [
         a.materialise(r, v, always=bool(v.reads & view.origins)) if isinstance(v, Array) else register_of(r, v, d)

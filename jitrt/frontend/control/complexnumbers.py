@@ -174,7 +174,7 @@ def _power(r: Recorder, x: Any, y: Any) -> Any:
 
 def _stop_if_infinite(r: Recorder, made: Any, operands: tuple[Any, ...]) -> None:
     if isinstance(made, Scalar):
-        r.stop(r.compute("isinf", [made.name], [FLOAT], BOOL))
+        r.stop(r.compute("isinf", [made.name], FLOAT, BOOL))
 
 
 def equal(r: Recorder, op: str, x: Any, y: Any) -> Any:
@@ -186,8 +186,8 @@ def equal(r: Recorder, op: str, x: Any, y: Any) -> Any:
         both: bool | str = False
     else:
         names = [s for s in same if isinstance(s, str)]
-        both = True if not names else names[0] if len(names) == 1 else r.compute("logical_and", names, [BOOL] * 2, BOOL)
-    return scalars.truth_value(both if op == "equal" else scalars.negation(r, both))
+        both = True if not names else names[0] if len(names) == 1 else r.compute("logical_and", names, BOOL)
+    return scalars.answer(r, both, op == "equal")
 
 
 def unary(r: Recorder, op: str, x: Complex) -> Any:
@@ -204,7 +204,7 @@ def unary(r: Recorder, op: str, x: Complex) -> Any:
 def magnitude(r: Recorder, x: Complex) -> Scalar:
     """``np.abs(x)``: a number of NumPy's, which may be infinite."""
     names = [scalars.register_of(r, v, FLOAT) for v in (x.real, x.imag)]
-    return Scalar(FLOAT, False, r.compute("hypot", names, [FLOAT] * 2, FLOAT))
+    return Scalar(FLOAT, False, r.compute("hypot", names, FLOAT))
 
 
 def conjugate(r: Recorder, x: Complex) -> Complex:

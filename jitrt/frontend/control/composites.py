@@ -26,8 +26,8 @@ from ...values.versions import version_of
 from . import references
 from .arrays import materialise
 from .kinds import Kind, Parts, Same, is_covered, join, kind_of, seen_from
-from .lists import Appended
 from .recorder import Recorder
+from .runtimelists import Appended
 from .values import (
     BOOL,
     Array,
@@ -183,7 +183,7 @@ def read(r: Recorder, value: Composite, name: Any) -> Any:
         return value.part(name)
     if not cell.begins:
         is_set = r.get(cell.is_set, BOOL)
-        r.stop(r.compute("logical_not", [is_set], [BOOL], BOOL))
+        r.stop(r.compute("logical_not", [is_set], BOOL))
     return cell.variable.get(r)
 
 

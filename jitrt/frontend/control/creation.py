@@ -12,10 +12,10 @@ from . import arrays as a
 from . import scalars, subscripts
 from .arithmetic import as_float, binary, rounded
 from .arrays import ONE, ZERO
-from .lists import RunTimeList
 from .recorder import Recorder
-from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, shape_of
+from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, require_allocatable, shape_of
 from .reshaping import contiguous
+from .runtimelists import RunTimeList
 from .scalars import poly_of, register_of, static_integer
 from .values import BOOL, FLOAT, INT, Array, NotStaged, dtype_of, is_number, is_python_number, is_static
 
@@ -99,10 +99,8 @@ def _arange(r: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any
         made = INT if dtype is None else known_dtype(dtype)
         if by == 0 or made.kind not in "if":
             raise NotStaged("arguments of arange")
-        length = r.maximum((last - first) if by > 0 else (first - last), ZERO)
-        if abs(by) != 1:
-            length = Poly.name(r.machine("floordiv", length + (abs(by) - 1), Poly.number(abs(by)), [0], [length]))
-        _allocatable(r, length)
+        length = r.in_steps(r.maximum((last - first) if by > 0 else (first - last), ZERO), abs(by))
+        require_allocatable(r, length)
         return Array(made, (length,), lambda i: r.cast(r.integer(first + i[0] * by), INT, made), frozenset())
     if (
         dtype is not None
@@ -119,21 +117,16 @@ def _arange(r: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any
         length = Poly.number(max(int(np.ceil(quotient)), 0))
     else:
         length = r.maximum(poly_of(r, rounded(r, quotient, "ceil")), ZERO)
-    _allocatable(r, length)
+    require_allocatable(r, length)
     delta = binary(r, "subtract", binary(r, "add", low, by_float), low)
     names = [register_of(r, v, FLOAT) for v in (low, delta)]
 
     def element(indices: tuple[Poly, ...]) -> str:
         index = r.cast(r.integer(indices[0]), INT, FLOAT)
-        step_made = r.compute("multiply", [index, names[1]], [FLOAT] * 2, FLOAT)
-        return r.compute("add", [names[0], step_made], [FLOAT] * 2, FLOAT)
+        step_made = r.compute("multiply", [index, names[1]], FLOAT)
+        return r.compute("add", [names[0], step_made], FLOAT)
 
     return Array(FLOAT, (length,), element, frozenset())
-
-
-def _allocatable(r: Recorder, length: Poly) -> None:
-    if r.facts.interval(length)[1] > 1 << 47:
-        r.require((1 << 40) - length)
 
 
 def grid(r: Recorder, slices: Sequence[slice], is_open: bool) -> Any:
@@ -147,7 +140,7 @@ def grid(r: Recorder, slices: Sequence[slice], is_open: bool) -> Any:
     shape = tuple(poly_of(r, stop) - start for start, (_, stop) in zip(starts, bounds))
     for extent in shape:
         r.require(extent)
-        _allocatable(r, extent)
+        require_allocatable(r, extent)
     if is_open:
         return tuple(_along(r, k, start, shape) for k, start in enumerate(starts))
 
@@ -176,16 +169,16 @@ def _linspace(r: Recorder, start: Any, stop: Any, num: Any = 50) -> Array:
         raise NotStaged("integers that do not fit")
     count = poly_of(r, num)
     r.require(count - 2)
-    _allocatable(r, count)
+    require_allocatable(r, count)
     low, high = (register_of(r, v, FLOAT) for v in (start, stop))
-    span = r.compute("subtract", [high, low], [FLOAT] * 2, FLOAT)
+    span = r.compute("subtract", [high, low], FLOAT)
     steps = r.cast(r.integer(count - 1), INT, FLOAT)
-    step = r.compute("divide", [span, steps], [FLOAT] * 2, FLOAT)
-    r.stop(r.compute("equal", [step, r.literal(0.0, FLOAT)], [FLOAT] * 2, BOOL))  # NumPy divides later then
+    step = r.compute("divide", [span, steps], FLOAT)
+    r.stop(r.compute("equal", [step, r.literal(0.0, FLOAT)], FLOAT, BOOL))  # NumPy divides later then
 
     def element(indices: tuple[Poly, ...]) -> str:
         index = r.cast(r.integer(indices[0]), INT, FLOAT)
-        part = r.compute("add", [r.compute("multiply", [index, step], [FLOAT] * 2, FLOAT), low], [FLOAT] * 2, FLOAT)
+        part = r.compute("add", [r.compute("multiply", [index, step], FLOAT), low], FLOAT)
         last = r.machine("==", indices[0], count - 1)
         return r.compute("where", [last, high, part], [BOOL, FLOAT, FLOAT], FLOAT)
 

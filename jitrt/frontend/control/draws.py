@@ -20,32 +20,27 @@ from . import arrays as a
 from . import external, subscripts
 from .arithmetic import as_float, binary
 from .arrays import ZERO
-from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import as_array, function, shape_of
+from .runtimelists import RunTimeList
 from .scalars import poly_of, register_of
 from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, Source, View, dtype_of, integer, is_number
 from .written_draws import interval
 
-# Of each distribution the defaults of its parameters (... where there is none), a sign for those that have to be
+# Of each distribution its parameters, with their defaults (... where there is none), a sign for those that have to be
 # positive, and the dtype.
-_GENERATOR: dict[str, tuple[tuple[Any, ...], str, np.dtype]] = {
-    "standard_normal": ((), "", FLOAT), "standard_exponential": ((), "", FLOAT), "standard_cauchy": ((), "", FLOAT),
-    "normal": ((0.0, 1.0), " +", FLOAT), "lognormal": ((0.0, 1.0), " +", FLOAT), "laplace": ((0.0, 1.0), " +", FLOAT),
-    "logistic": ((0.0, 1.0), " +", FLOAT), "gumbel": ((0.0, 1.0), " +", FLOAT), "exponential": ((1.0,), "+", FLOAT),
-    "rayleigh": ((1.0,), "+", FLOAT), "gamma": ((..., 1.0), "++", FLOAT), "standard_gamma": ((...,), "+", FLOAT),
-    "beta": ((..., ...), "++", FLOAT), "chisquare": ((...,), "+", FLOAT), "weibull": ((...,), "+", FLOAT),
-    "power": ((...,), "+", FLOAT), "f": ((..., ...), "++", FLOAT), "wald": ((..., ...), "++", FLOAT),
-    "noncentral_chisquare": ((..., ...), "++", FLOAT), "noncentral_f": ((..., ..., ...), "+++", FLOAT),
-    "pareto": ((...,), "+", FLOAT), "standard_t": ((...,), "+", FLOAT), "poisson": ((1.0,), "+", INT),
-}  # fmt: skip
-_NAMES = {
-    "normal": ("loc", "scale"), "lognormal": ("mean", "sigma"), "laplace": ("loc", "scale"),
-    "logistic": ("loc", "scale"), "gumbel": ("loc", "scale"), "exponential": ("scale",), "rayleigh": ("scale",),
-    "gamma": ("shape", "scale"), "standard_gamma": ("shape",), "beta": ("a", "b"), "chisquare": ("df",),
-    "power": ("a",), "f": ("dfnum", "dfden"), "wald": ("mean", "scale"), "noncentral_chisquare": ("df", "nonc"),
-    "noncentral_f": ("dfnum", "dfden", "nonc"), "weibull": ("a",), "pareto": ("a",), "standard_t": ("df",),
-    "poisson": ("lam",),
+_GENERATOR: dict[str, tuple[dict[str, Any], str, np.dtype]] = {
+    "standard_normal": ({}, "", FLOAT), "standard_exponential": ({}, "", FLOAT), "standard_cauchy": ({}, "", FLOAT),
+    "normal": ({"loc": 0.0, "scale": 1.0}, " +", FLOAT), "lognormal": ({"mean": 0.0, "sigma": 1.0}, " +", FLOAT),
+    "laplace": ({"loc": 0.0, "scale": 1.0}, " +", FLOAT), "logistic": ({"loc": 0.0, "scale": 1.0}, " +", FLOAT),
+    "gumbel": ({"loc": 0.0, "scale": 1.0}, " +", FLOAT), "exponential": ({"scale": 1.0}, "+", FLOAT),
+    "rayleigh": ({"scale": 1.0}, "+", FLOAT), "gamma": ({"shape": ..., "scale": 1.0}, "++", FLOAT),
+    "standard_gamma": ({"shape": ...}, "+", FLOAT), "beta": ({"a": ..., "b": ...}, "++", FLOAT),
+    "chisquare": ({"df": ...}, "+", FLOAT), "weibull": ({"a": ...}, "+", FLOAT), "power": ({"a": ...}, "+", FLOAT),
+    "f": ({"dfnum": ..., "dfden": ...}, "++", FLOAT), "wald": ({"mean": ..., "scale": ...}, "++", FLOAT),
+    "noncentral_chisquare": ({"df": ..., "nonc": ...}, "++", FLOAT),
+    "noncentral_f": ({"dfnum": ..., "dfden": ..., "nonc": ...}, "+++", FLOAT), "pareto": ({"a": ...}, "+", FLOAT),
+    "standard_t": ({"df": ...}, "+", FLOAT), "poisson": ({"lam": 1.0}, "+", INT),
 }  # fmt: skip
 _MOST_POISSON = 1e9
 # Drawn by functions that fill arrays, in both precisions.
@@ -173,12 +168,12 @@ def _uniforms(r: Recorder, source: Source, size: Any) -> Any:
 
 
 def _of_table(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    defaults, _, dtype = _GENERATOR[name]
-    names = _NAMES.get(name, ())
+    parameters, _, dtype = _GENERATOR[name]
+    names = list(parameters)
     if not kwargs.keys() <= {*names[len(args) :], "size"} or len(args) > len(names) + 1:
         return None
     size = args[len(names)] if len(args) > len(names) else kwargs.pop("size", None)
-    values = [*args[: len(names)], *(kwargs.get(n, d) for n, d in list(zip(names, defaults))[len(args) :])]
+    values = [*args[: len(names)], *(kwargs.get(n, parameters[n]) for n in names[len(args) :])]
     if not all(is_parameter(v) for v in values) or (size is not None and any(isinstance(v, Array) for v in values)):
         return None
     has_arrays = any(isinstance(v, Array) for v in values)
@@ -249,8 +244,8 @@ def _with_parameters(r: Recorder, source: Source, name: str, registers: list[str
 
 def _need(r: Recorder, op: str, x: str, limit: float) -> None:
     """Stop unless a float is above or below a limit."""
-    holds = r.compute(op, [x, r.literal(limit, FLOAT)], [FLOAT] * 2, BOOL)
-    r.stop(r.compute("logical_not", [holds], [BOOL], BOOL))
+    holds = r.compute(op, [x, r.literal(limit, FLOAT)], FLOAT, BOOL)
+    r.stop(r.compute("logical_not", [holds], BOOL))
 
 
 def _uniform_between(r: Recorder, source: Source, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
@@ -315,9 +310,7 @@ def _bounded(r: Recorder, array: Array, first: Poly, last: Poly) -> Array:
 def _interval(r: Recorder, source: Source, most: Any) -> Any:
     """A whole number of `interval`'s."""
     last = poly_of(r, most)
-    made = _called(r, source, "interval", (r.integer(last),), (INT,), INT)
-    r.facts.bound(made, [0], [last])
-    return integer(Poly.name(made))
+    return integer(r.bounded(_called(r, source, "interval", (r.integer(last),), (INT,), INT), 0, last))
 
 
 def _choice(
@@ -345,8 +338,8 @@ def _legacy_normal(r: Recorder, source: Source, loc: Any = 0.0, scale: Any = 1.0
     gauss = _gauss(r, source)
 
     def draw() -> str:
-        product = r.compute("multiply", [width, gauss()], [FLOAT] * 2, FLOAT)
-        return r.compute("add", [first, product], [FLOAT] * 2, FLOAT)
+        product = r.compute("multiply", [width, gauss()], FLOAT)
+        return r.compute("add", [first, product], FLOAT)
 
     return _each(r, size, FLOAT, draw)
 
@@ -359,7 +352,7 @@ def _gauss(r: Recorder, source: Source) -> Draw:
     single = np.dtype(np.int32)
 
     def of(op: str, *args: str) -> str:
-        return r.compute(op, args, [FLOAT] * len(args), FLOAT)
+        return r.compute(op, args, FLOAT)
 
     def draw() -> str:
         made, found, zero, one = r.variable(), r.label(), r.literal(0.0, FLOAT), r.literal(1.0, FLOAT)
@@ -372,9 +365,9 @@ def _gauss(r: Recorder, source: Source) -> Draw:
             r.written()
             x, y = (of("subtract", of("multiply", two, _uniform(r, source)()), one) for _ in range(2))
             square = of("add", of("multiply", x, x), of("multiply", y, y))
-            inside = r.compute("less", [square, one], [FLOAT] * 2, BOOL)
-            positive = r.compute("not_equal", [square, zero], [FLOAT] * 2, BOOL)
-            with r.when(r.compute("logical_and", [inside, positive], [BOOL] * 2, BOOL)):
+            inside = r.compute("less", [square, one], FLOAT, BOOL)
+            positive = r.compute("not_equal", [square, zero], FLOAT, BOOL)
+            with r.when(r.compute("logical_and", [inside, positive], BOOL)):
                 logarithm = r.external("libm.log", (square,), (FLOAT,), FLOAT)
                 factor = of("sqrt", of("divide", of("multiply", minus_two, logarithm), square))
                 r.store(number, FLOAT, (ZERO,), of("multiply", factor, x))

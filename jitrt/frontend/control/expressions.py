@@ -11,9 +11,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...values.functions import MISSING
+from ...base import operators
+from ...values.functions import MISSING, cells_of
 from . import (
     arithmetic,
+    comparisons,
     complexnumbers,
     composites,
     containers,
@@ -25,18 +27,16 @@ from . import (
     references,
     reshaping,
     scalars,
-    sequences,
     specialmethods,
     strings,
 )
 from . import arrays as a
-from .generated import NO_DEFAULT
-from .lists import GrownList, RunTimeList
 from .localfunctions import LocalFunction, local_function
 from .outside import Captures, Listing, of_listing
 from .recorder import Recorder
+from .runtimelists import RunTimeList
 from .shortcircuit import chain
-from .source import closure_of, definition_of_lambda, shown, span
+from .source import definition_of_lambda, shown, span
 from .values import (
     BOOL,
     LOST,
@@ -50,8 +50,6 @@ from .values import (
     ListChanges,
     NotStaged,
     Perhaps,
-    Raises,
-    Referenced,
     Scalar,
     Unassigned,
     Unbound,
@@ -66,19 +64,12 @@ from .values import (
 )
 
 _CONSTANTS = (np.dtype, np.generic, np.finfo, np.iinfo)  # whose attributes stay as they are
-OPERATORS = {
-    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
-    ast.Mod: "remainder", ast.Pow: "power", ast.LShift: "left_shift", ast.RShift: "right_shift",
-    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor", ast.MatMult: "matmul",
-}  # fmt: skip
-_COMPARED = {
-    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal", ast.Eq: "equal",
-    ast.NotEq: "not_equal",
-}  # fmt: skip
-UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+OPERATORS, UNARY = (
+    {kind: table[name][0].__name__ for kind, name in operators.OF_SYNTAX.items() if name in table}
+    for table in (operators.BINARY, operators.UNARY)
+)
 _MOST_SUPPOSED = 4  # rounds of staging
 _PACKAGES = ("numpy", "scipy", "math")  # whose functions are known
-_ONE_OBJECT = (bool, type, enum.Enum, np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 
 
 class Expressions:
@@ -123,7 +114,7 @@ class Expressions:
             self.locals = function.locals
         else:
             self.locals = frozenset((*function.__code__.co_varnames, *function.__code__.co_cellvars))
-            self.cells = closure_of(function)
+            self.cells = cells_of(function)
 
     # -- names
 
@@ -196,19 +187,21 @@ class Expressions:
         if isinstance(value, Array):
             if name == "shape":
                 return tuple(integer(extent) for extent in value.shape)
-            if name in ("size", "ndim", "dtype", "itemsize"):
-                if name == "dtype":
-                    self.r.require_native()
-                known = {"ndim": value.ndim, "dtype": value.dtype, "itemsize": value.dtype.itemsize}
-                return integer(value.size) if name == "size" else known[name]
+            if name == "size":
+                return integer(value.size)
+            if name == "dtype":
+                self.r.require_native()
+                return value.dtype
+            if name in ("ndim", "itemsize"):
+                return value.ndim if name == "ndim" else value.dtype.itemsize
             if name == "flat":
                 return reshaping.flat(self.r, value)
             if name == "T":
                 return a.transpose(self.r, value, range(value.ndim)[::-1])
-            if name in ("real", "imag") and value.dtype.kind != "c" and name == "real":
-                return value
             if name in ("real", "imag") and value.dtype.kind == "c":
                 return a.part(self.r, value, name)
+            if name == "real":
+                return value
             raise NotStaged(f"the attribute {name} of an array")
         if isinstance(value, Composite):
             return objects.attribute(self, value, name, e)
@@ -298,7 +291,7 @@ class Expressions:
 
     def of_UnaryOp(self, e: ast.UnaryOp) -> Any:
         if isinstance(e.op, ast.Not):
-            return scalars.truth_value(scalars.negation(self.r, self.condition(e.operand)))
+            return scalars.answer(self.r, self.condition(e.operand), False)
         value = self.expression(e.operand)
         op = UNARY[type(e.op)]
         if objects.is_object(value):
@@ -313,86 +306,16 @@ class Expressions:
 
     def of_Compare(self, e: ast.Compare) -> Any:
         if len(e.ops) == 1 and isinstance(e.ops[0], (ast.Is, ast.IsNot)):
-            return self.comparison(e.ops[0], self.untouched(e.left), self.untouched(e.comparators[0]))
+            return comparisons.compare(self, e.ops[0], self.untouched(e.left), self.untouched(e.comparators[0]))
         if len(e.ops) == 1:
             x, y = self._in_turn([e.left, e.comparators[0]], self.operand)
             self.here = e
-            return self.comparison(e.ops[0], x, y)
+            return comparisons.compare(self, e.ops[0], x, y)
         kinds: set[bool | None] = set()
         made = self._compared(self.expression(e.left), list(zip(e.ops, e.comparators)), kinds)
         if len(kinds) > 1 or None in kinds:
             raise NotStaged("a truth value that is Python's or NumPy's")
         return scalars.truth_value(made, kinds.pop())
-
-    def comparison(self, op: ast.cmpop, x: Any, y: Any) -> Any:
-        """One comparison."""
-        if isinstance(op, (ast.Is, ast.IsNot)) and not isinstance(x, Gone) and not isinstance(y, Gone):
-            for value, other in ((x, y), (y, x)):
-                if isinstance(value, Perhaps) and other is None:
-                    is_not = isinstance(op, ast.IsNot)
-                    return scalars.truth_value(scalars.negation(self.r, value.is_none) if is_not else value.is_none)
-            if all(isinstance(v, enum.Enum) or (isinstance(v, Chosen) and v.are_members) for v in (x, y)):
-                kinds = {type(s) for v in (x, y) for s in (v.strings if isinstance(v, Chosen) else (v,))}
-                if len(kinds) > 1:
-                    return isinstance(op, ast.IsNot)
-                return self.comparison(ast.Eq() if isinstance(op, ast.Is) else ast.NotEq(), x, y)
-            if any(v is NO_DEFAULT or v is None or isinstance(v, _ONE_OBJECT) for v in (x, y)):
-                return (x is y) == isinstance(op, ast.Is)  # each of these is one object
-            if isinstance(x, GrownList) and isinstance(y, (GrownList, Referenced)):
-                return (x is y) == isinstance(op, ast.Is)
-            if isinstance(x, Referenced) and isinstance(y, GrownList):
-                return isinstance(op, ast.IsNot)
-            if isinstance(x, Referenced) and isinstance(y, Referenced):
-                same = references.is_same(self.r, x, y)
-                return scalars.truth_value(same if isinstance(op, ast.Is) else scalars.negation(self.r, same))
-            if objects.is_object(x) or objects.is_object(y):
-                same = scalars.truth(self.r, objects.is_same(self.r, x, y))
-                return scalars.truth_value(same if isinstance(op, ast.Is) else scalars.negation(self.r, same))
-            raise NotStaged("identity")
-        if type(op) not in _COMPARED:
-            if isinstance(y, Composite) and y.kind is dict:
-                y = tuple(y.parts)
-            if is_static(x) and is_static(y):
-                try:
-                    return (x in y) == isinstance(op, ast.In)
-                except TypeError as error:
-                    raise NotStaged("a container that cannot be searched") from error
-            if isinstance(y, containers.DictView) and y.name == "keys":
-                return self.comparison(op, x, y.owner)
-            y = tuple(y) if isinstance(y, (dict, set)) else y
-            if isinstance(x, Chosen) and is_static(y):
-                return strings.is_in(self.r, x, y, isinstance(op, ast.In))
-            if isinstance(y, strings.Text):
-                raise NotStaged("a part of a text")
-            found = scalars.truth(self.r, sequences.is_in(self, x, y, self.here))
-            return scalars.truth_value(found if isinstance(op, ast.In) else scalars.negation(self.r, found))
-        name = _COMPARED[type(op)]
-        if objects.is_object(x) or objects.is_object(y):
-            return specialmethods.compare(self, name, x, y, self.here)
-        if isinstance(x, Chosen) or isinstance(y, Chosen):
-            return strings.compare(self.r, name, x, y)
-        if isinstance(x, strings.Text) and isinstance(y, strings.Text) and name in ("equal", "not_equal"):
-            with self.r.library():
-                same = self.inlined(strings.are_equal, [x, y], {}, self.here)
-            return same if name == "equal" else scalars.truth_value(scalars.negation(self.r, self.truth_of(same)))
-        if sequences.are_compared(x, y):
-            return sequences.compare(self, name, x, y)
-        if complexnumbers.are_complex(x, y):
-            return complexnumbers.equal(self.r, name, x, y)
-        if all(is_number(v) and is_python_number(v) is not False for v in (x, y)):
-            x, y = arithmetic.comparable(x), arithmetic.comparable(y)
-        if all(isinstance(v, Array) or is_number(v) for v in (x, y)):
-            x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)
-        if isinstance(x, Array) or isinstance(y, Array):
-            return library.ufunc(self.r, getattr(np, name), [x, y])
-        if is_number(x) and is_number(y):
-            return arithmetic.compare(self.r, name, x, y)
-        if is_static(x) and is_static(y):
-            try:
-                return arithmetic.COMPARISONS[name][1](x, y)
-            except TypeError as error:
-                raise Raises(str(error)) from None
-        raise refusal(f"a comparison of {type_name(x)} and {type_name(y)}", x, y)
 
     def condition(self, e: ast.expr) -> bool | str:
         """The truth of an expression: known, or the name of a truth value."""
@@ -446,7 +369,7 @@ class Expressions:
             op, e = parts[k]
             operands[k + 1] = self.expression(e)
             self.here = e
-            made = self.comparison(op, operands[k], operands[k + 1])
+            made = comparisons.compare(self, op, operands[k], operands[k + 1])
             found = scalars.truth(self.r, made)
             if kinds is not None and (k == len(parts) - 1 or found is not True):
                 kinds.add(is_python_number(made))

@@ -292,15 +292,9 @@ def received(r: Recorder, kind: Any, memory: View) -> Any:
         name = word(0)
         if kind.dtype == BOOL:
             return Scalar(BOOL, kind.is_plain, r.machine("!=", Poly.name(name), ZERO))
-        if name not in r.facts:
-            limits = np.iinfo(kind.dtype)
-            r.facts.bound(name, [int(limits.min)], [int(limits.max)])
-        return Scalar(kind.dtype, kind.is_plain, "", Poly.name(name))
+        return Scalar(kind.dtype, kind.is_plain, "", r.of_dtype(name, kind.dtype))
     base, *extents = (word(k) for k in range(1 + kind.ndim))
-    for name in extents:
-        if name not in r.facts:
-            r.facts.bound(name, [0], [MOST_EXTENT])
-    shape = tuple(map(Poly.name, extents))
+    shape = tuple(r.bounded(name, 0, MOST_EXTENT) for name in extents)
     view = View(base, ZERO, a.contiguous_strides(shape, kind.dtype), frozenset({"external"}))
     made = a.materialise(r, a.in_memory(r, view, kind.dtype, shape), always=True)
     return Array(made.dtype, made.shape, made.element, made.reads, made.view, kind.is_plain)

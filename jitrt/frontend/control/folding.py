@@ -74,9 +74,7 @@ _COUNTS_ARE_PYTHONS = type(np.count_nonzero(np.zeros(1))) is int  # before NumPy
 @function(np.count_nonzero)
 def _count_nonzero(r: Recorder, array: Any) -> Any:
     truths = a.cast(r, as_array(r, array), BOOL)
-    name = a.fold_all(r, "add", INT, truths.shape, lambda i: r.cast(truths.element(i), BOOL, INT))
-    r.facts.bound(name, [0], [truths.size])
-    return integer(Poly.name(name), INT, _COUNTS_ARE_PYTHONS)
+    return integer(r.bounded(a.count_true(r, truths), 0, truths.size), INT, _COUNTS_ARE_PYTHONS)
 
 
 def _count(array: Array, axes: tuple[int, ...]) -> Poly:
@@ -100,7 +98,7 @@ def _mean(r: Recorder, array: Any, axis: Any = None, keepdims: bool = False) -> 
 def _divided(r: Recorder, total: Any, count: Poly, dtype: np.dtype) -> Any:
     by = r.cast(r.integer(count), INT, dtype)
     if isinstance(total, Scalar):
-        return Scalar(dtype, False, r.compute("divide", [register_of(r, total, dtype), by], [dtype] * 2, dtype))
+        return Scalar(dtype, False, r.compute("divide", [register_of(r, total, dtype), by], dtype))
     return a.elementwise(r, "divide", [total, Scalar(dtype, False, by)], [dtype] * 2, dtype)
 
 
@@ -126,7 +124,7 @@ def _variance(
 
     def squared(indices: tuple[Poly, ...]) -> str:
         name = apart.element(indices)
-        return r.compute("multiply", [name, name], [dtype] * 2, dtype)
+        return r.compute("multiply", [name, name], dtype)
 
     squares = Array(dtype, apart.shape, squared, apart.reads)
     made = _divided(r, a.fold(r, "add", squares, axes, _are_kept(keepdims), dtype), degrees, dtype)

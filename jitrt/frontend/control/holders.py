@@ -9,8 +9,8 @@ from ...base.frozen import replaced
 from ...ir.loops import POINTER
 from .columns import listed as listed_array
 from .kinds import Held, Kind, Parts, Same, join
-from .lists import GrownList
 from .recorder import Recorder
+from .runtimelists import GrownList
 from .values import LISTED, Array, Attributes, Composite, Copied, Gone, Perhaps, Unbound, held_by, rebuilt
 
 

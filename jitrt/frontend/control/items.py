@@ -9,9 +9,9 @@ import numpy as np
 from ...ir.integers import Poly
 from . import composites, containers, external, lists, objects, scalars, shapes, specialmethods, strings, subscripts
 from .kinds import Number, kind_of
-from .lists import RunTimeList
 from .outside import Settings, of_listing
 from .ranges import Iteration
+from .runtimelists import RunTimeList
 from .values import BOOL, Array, Chosen, Composite, Display, NotStaged, Scalar, is_number, is_static, type_name
 from .variables import number_dtypes, number_of, number_registers
 

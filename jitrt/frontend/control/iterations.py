@@ -13,10 +13,10 @@ from ...ir.integers import Poly
 from . import arithmetic, containers, lists, scalars, strings, subscripts
 from .arrays import ZERO, fresh, materialise, store
 from .kinds import Number
-from .lists import RunTimeList
 from .outside import of_listing
 from .ranges import Iteration, counted
 from .recorder import MOST_EXTENT
+from .runtimelists import RunTimeList
 from .values import Array, Composite, NotStaged, Scalar, integer, type_name
 from .variables import number_of
 from .written_maps import accumulate
@@ -125,9 +125,7 @@ def _range(where: Expressions, bounds: list[Any]) -> Iteration:
     first, last = scalars.index_of(where.r, start), scalars.index_of(where.r, stop)
     length = last - first if by > 0 else first - last
     if abs(by) > 1:
-        r = where.r
-        length = r.maximum(length, ZERO)
-        length = Poly.name(r.machine("floordiv", length + (abs(by) - 1), Poly.number(abs(by)), [0], [length]))
+        length = where.r.in_steps(where.r.maximum(length, ZERO), abs(by))
     return Iteration(first, last, by, length, integer)
 
 
@@ -242,7 +240,7 @@ def _islice(where: Expressions, source: Iteration, bounds: list[Any]) -> Iterati
     for bound in (first, last):
         r.require(bound)
     length = r.maximum(r.minimum(last, source.count) - first, ZERO)
-    n = Poly.name(r.machine("floordiv", length + (step - 1), Poly.number(step), [0], [length])) if step > 1 else length
+    n = r.in_steps(length, step)
     return Iteration(ZERO, n, 1, n, lambda k: source.bind(first + k * step))
 
 

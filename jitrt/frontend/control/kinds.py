@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.frozen import frozen
+from ...base.frozen import frozen, replaced
 from .arrays import Shape, contiguous_strides
 from .complexnumbers import is_complex
 from .localfunctions import LocalFunction
@@ -95,7 +95,7 @@ class Parts:
 
     def of(self, kinds: Iterable[Kind]) -> Parts:
         """The same of values of other kinds."""
-        return Parts(self.make, tuple(kinds), self.keys, self.places, self.displays)
+        return replaced(self, kinds=tuple(kinds))
 
 
 @frozen
@@ -148,9 +148,13 @@ def kind_of(value: Any) -> Kind:
     if isinstance(value, (tuple, list, slice, dict)) and not is_static(value):
         keys = tuple(value) if isinstance(value, dict) else ()
         make: type = next(t for t in (list, dict, type(value)) if isinstance(value, t))
-        displays = value.made_at if isinstance(value, (Copied, Display)) else frozenset()
-        return Parts(make, tuple(map(kind_of, parts_of(value))), keys, displays=displays)
+        return Parts(make, tuple(map(kind_of, parts_of(value))), keys, displays=displays_of(value))
     return Same(value)
+
+
+def displays_of(value: Any) -> frozenset[Hashable]:
+    """Where a list of known length is written out."""
+    return value.made_at if isinstance(value, (Copied, Display)) else frozenset()
 
 
 def _one_of(strings: Iterable[str]) -> Number:
@@ -372,4 +376,4 @@ def seen_from(r: Recorder, kind: Kind, blocks: frozenset[int]) -> Kind:
         shape = None
     if base is not None and not r.are_defined([base], blocks):
         base = None
-    return Held(kind.dtype, kind.ndim, kind.origins, kind.c_order, shape, kind.contiguous, base, kind.is_given)
+    return replaced(kind, shape=shape, base=base)

@@ -17,7 +17,7 @@ from .arrays import ZERO, contiguous_strides
 from .expressions import Expressions
 from .holders import holds
 from .iterations import MOST_UNROLLED
-from .lists import Appended, Given, GrownList, RowOf, RunTimeList
+from .runtimelists import Appended, Given, GrownList, RowOf, RunTimeList
 from .values import (
     LISTED,
     Array,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import Held, Kind, NoneOr, Number, Parts, Reference, Rows, Same, join, kind_of, parts_of
-from .values import INT, Array, Chosen, Composite, Copied, Display, NotStaged, Referenced, RunTime
+from .kinds import Held, Kind, NoneOr, Number, Parts, Reference, Rows, Same, displays_of, join, kind_of, parts_of
+from .values import INT, Array, Chosen, Composite, NotStaged, Referenced, RunTime
 from .variables import number_dtypes
 
 Leaf = Number | Held | Rows | Reference
@@ -18,8 +18,8 @@ Leaf = Number | Held | Rows | Reference
 def kind_of_element(value: Any) -> Kind:
     """The kind of an element: of an array only dtype and number of axes."""
     if isinstance(value, (tuple, list)):
-        displays = value.made_at if isinstance(value, (Copied, Display)) else frozenset()
-        return Parts(list if isinstance(value, list) else tuple, tuple(map(kind_of_element, value)), displays=displays)
+        make = list if isinstance(value, list) else tuple
+        return Parts(make, tuple(map(kind_of_element, value)), displays=displays_of(value))
     if isinstance(value, Composite) and value.is_value:
         return kind_of(value).of(map(kind_of_element, value.parts.values()))  # type: ignore[union-attr]
     if isinstance(value, Array):

@@ -16,9 +16,9 @@ from .containers import Container
 from .kinds import Held, Kind, NoneOr, Parts, Reference, Rows, Same
 from .kinds import Number as NumberKind
 from .listkinds import dtypes_of_leaf, holds_lists, is_of_objects, leaves_of
-from .lists import GrownList
 from .recorder import Recorder
 from .references import pool_of
+from .runtimelists import GrownList
 from .values import INT, Complex, NotStaged, Referenced
 
 
@@ -127,6 +127,14 @@ class Listed:
 ElementKind = Known | Elements | Several | Instance | Handles
 
 
+def handed_over(r: Recorder, name: str, type_: Type, results: list[tuple[str, Type]]) -> str:
+    """The variable in which the caller finds a value."""
+    variable = r.variable()
+    r.put(variable, name, type_)
+    results.append((variable, type_))
+    return variable
+
+
 def list_result(r: Recorder, values: GrownList, results: list[tuple[str, Type]]) -> Listed:
     """Where the caller finds a list; only at the end of staging it is known what it holds."""
     results.append((values.count, INT))
@@ -142,9 +150,7 @@ def list_result(r: Recorder, values: GrownList, results: list[tuple[str, Type]])
 def reference_result(r: Recorder, value: Referenced, results: list[tuple[str, Type]]) -> ReferencedList:
     """Where the caller finds a list that is held by reference."""
     r.require_native()
-    handle = r.variable()
-    r.put(handle, r.integer(value.handle), INT)
-    results.append((handle, INT))
+    handle = handed_over(r, r.integer(value.handle), INT, results)
     return ReferencedList(handle, _pool(r, value.kind, results))
 
 

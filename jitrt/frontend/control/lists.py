@@ -11,14 +11,13 @@ written: `LISTED` is one of the origins of their memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, NoReturn
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...base.frozen import replaced
 from ...ir.integers import Poly
-from ...ir.loops import POINTER
 from . import arrays as a
 from . import references
 from .arrays import ZERO
@@ -26,7 +25,6 @@ from .columns import (
     LEAST_ROOM,
     Column,
     column_array,
-    columns_of,
     grow,
     listed,
     require_extents,
@@ -36,222 +34,10 @@ from .columns import (
 from .kinds import Held, Kind, Number, Parts, Reference, Rows, Same, assembled, is_covered, join, pool_key
 from .listkinds import array_dtype, dtypes_of_leaf, is_of_objects, joined, kind_of_element, leaves_of, values_of
 from .recorder import MOST_EXTENT, Recorder
+from .runtimelists import Appended, Given, GrownList, RowOf, RunTimeList
 from .subscripts import rows_of, sliced, wrapped
-from .values import BOOL, IN_LIST, INT, LISTED, Array, Composite, ListChanges, NotStaged, Referenced, RunTime, View
+from .values import BOOL, INT, Array, Composite, ListChanges, NotStaged, Referenced
 from .variables import number_dtypes, number_of, number_registers
-
-
-class GrownList(RunTime):
-    """A list of run time.
-
-    Parameters
-    ----------
-    r : Recorder
-    place : hashable
-        Where in the program it is made.
-
-    Attributes
-    ----------
-    kind : Kind
-        Of its elements; None as long as it is empty.
-    depth : int
-        Of the loops around.
-    is_shared : bool
-        Whether its elements share memory with other arrays, so that it is only a list of their values.
-    """
-
-    stands_for = list
-
-    def __init__(self, r: Recorder, place: Hashable):
-        self.place, self.depth, self.made_at = place, r.depth, frozenset({place})
-        self.count, self.room = r.variable(), r.variable()
-        self.kind: Kind | None = None
-        self.columns: list[Column] = []
-        self.is_shared = False
-        r.grown.append(self)
-        r.put(self.count, r.integer(ZERO), INT)
-        r.put(self.room, r.integer(ZERO), INT)
-        if (kind := r.lists.get(place)) is not None:
-            self._settle(r, kind)
-
-    def state(self) -> tuple[Any, ...]:
-        """What is known of it, for `restore`."""
-        return self.kind, list(self.columns), self.is_shared
-
-    def restore(self, state: tuple[Any, ...]) -> None:
-        """Forget what has become known since."""
-        self.kind, self.columns, self.is_shared = state
-
-    def is_changing(self, r: Recorder) -> bool:
-        """Whether its elements are objects that change."""
-        return (self.place, "elements") in r.changing
-
-    def need_changes(self, r: Recorder) -> NoReturn:
-        """Begin again with elements that are objects and no copies."""
-        r.changing.add((self.place, "elements"))
-        raise ListChanges("an object in a list that changes")
-
-    def numbers(self) -> tuple[Number, Hashable]:
-        if not isinstance(self.kind, Number):
-            references.need("a list of objects in a list", self)
-        return self.kind, self.place
-
-    def _settle(self, r: Recorder, kind: Kind) -> None:
-        self.kind = kind
-        self.columns = columns_of(r, kind, ("list", self.place))
-
-    def suppose(self, r: Recorder) -> None:
-        """Take it, if it is empty so far, for a list of integers, until it is known what is appended."""
-        if self.kind is None and self.place not in r.guesses:
-            r.guesses[self.place] = True
-            r.lists[self.place] = Number(INT, True)
-            self._settle(r, r.lists[self.place])
-
-    def guess(self, r: Recorder) -> NoReturn:
-        """Begin again, as if it were a list of integers, until it is known what is appended."""
-        if self.place in r.guesses:
-            raise NotStaged("an element of a list that is empty")
-        self.suppose(r)
-        raise ListChanges("an element of a list that is empty so far")
-
-    def accept(self, r: Recorder, value: Any) -> None:
-        """Make sure that it can hold a value of this kind."""
-        if isinstance(value, Composite) and value.of is not None:
-            if self.is_changing(r) or value.is_element:
-                raise NotStaged("an object in several lists")
-            self.is_shared = True
-        kind = kind_of_element(value)
-        if self.kind is None:
-            self._settle(r, kind)
-        elif not is_covered(kind, self.kind):
-            r.lists[self.place] = kind if r.guesses.get(self.place) else joined(self.kind, kind)
-            if self.place in r.guesses:
-                r.guesses[self.place] = False
-            raise ListChanges("a list of values of different kinds")
-
-
-class Appended(GrownList):
-    """A list that is an argument, or a part of one: what is appended to it. It is not read.
-
-    Parameters
-    ----------
-    r : Recorder
-    number : int
-        Of the argument.
-
-    Attributes
-    ----------
-    where : pair
-        The path to what holds it, and its name there.
-    """
-
-    where: tuple[tuple[Any, ...], Any]
-
-    def __init__(self, r: Recorder, number: int):
-        super().__init__(r, ("given", number))
-        self.number, self.made_at = number, frozenset()
-
-    def numbers(self) -> tuple[Number, Hashable]:
-        raise NotStaged("a list that is an argument, in another one")
-
-
-class RowOf(RunTime):
-    """A list of numbers that is an element of a list, or the argument of that number."""
-
-    stands_for = list
-
-    def __init__(
-        self,
-        r: Recorder,
-        values: GrownList | None,
-        at: Poly,
-        kind: Number,
-        columns: list[Column],
-        argument: int | None = None,
-    ):
-        self.values, self.at, self.kind, self.columns, self.depth = values, at, kind, columns, r.depth
-        self.argument = argument
-        if values is not None and isinstance(values.kind, Rows):
-            self.made_at = frozenset({values.kind.place})
-
-    def names(self) -> Iterator[str]:
-        return self.at.names()
-
-    def numbers(self) -> tuple[Number, Hashable]:
-        references.need("a list in several lists", self)
-
-
-class Given(RunTime):
-    """A list of tuples of numbers, or of arrays, which is an argument: the caller has made an array of it.
-
-    Parameters
-    ----------
-    kind : Kind
-        Of its elements.
-    element : callable
-        Gives the element at an index.
-    array : callable
-        Gives what NumPy makes of the list.
-    count : Poly
-    argument : int
-    """
-
-    stands_for = list
-
-    def __init__(
-        self, kind: Kind, element: Callable[[Poly], Any], array: Callable[[], Array], count: Poly, argument: int
-    ):
-        self.kind, self.element, self.array, self.count, self.argument = kind, element, array, count, argument
-
-
-def given_tuples(r: Recorder, name: str, parts: Sequence[Number], count: Poly) -> Given:
-    """A list that is an argument, of tuples of these parts, of each of which the caller has made a column."""
-    columns = []
-    for k, part in enumerate(parts):
-        column = Column(r.variable(), (), part.dtype, 0)
-        r.put(column.base, r.address(View(name, count * (8 * k), (), frozenset({name}))), POINTER)
-        columns.append(column)
-    kind = Parts(tuple, tuple(parts))
-    return Given(
-        kind,
-        lambda at: _made(r, None, kind, columns, at),
-        lambda: _array_of(r, kind, columns, count),
-        count,
-        int(name[1:]),
-    )
-
-
-def given_arrays(r: Recorder, name: str, dtype: np.dtype, ndim: int, words: Poly) -> Given:
-    """A list that is an argument, of arrays of one shape, which stand behind that in as many words."""
-    table = a.in_memory(r, View(name, ZERO, (Poly.number(8),), frozenset({name})), INT, (words,))
-    places = [table.element((Poly.number(k),)) for k in range(1 + ndim)]
-    for place in places:
-        r.facts.bound(place, [0], [MOST_EXTENT])
-    data, *rest = map(Poly.name, places)
-    shape, count = tuple(rest), words - (1 + ndim)
-    strides = a.contiguous_strides(shape, dtype)
-    origins = frozenset({IN_LIST, LISTED})
-
-    def element(at: Poly) -> Array:
-        item = table.element((at + (1 + ndim),))
-        memory = r.load(View(item, data, (), origins), INT, ())
-        return a.in_memory(r, View(memory, ZERO, strides, origins), dtype, shape)
-
-    def array() -> Array:
-        return Array(dtype, (count, *shape), lambda indices: element(indices[0]).element(indices[1:]), origins)
-
-    return Given(Held(dtype, ndim, frozenset(), True, None, True, None), element, array, count, int(name[1:]))
-
-
-def given(r: Recorder, name: str, kind: Number, count: Poly) -> RowOf:
-    """A list that is an argument, of elements of one kind, of which the caller has made an array."""
-    column = Column(r.variable(), (r.variable(),), kind.dtype, 0)
-    r.put(column.base, name, POINTER)
-    r.put(column.extents[0], r.integer(count), INT)
-    return RowOf(r, None, ZERO, kind, [column], int(name[1:]))
-
-
-RunTimeList = GrownList | RowOf | Given | Referenced
 
 
 def length(r: Recorder, values: RunTimeList) -> Poly:
@@ -274,10 +60,23 @@ def _check_order(r: Recorder, values: RunTimeList) -> None:
 def clear(r: Recorder, values: GrownList | Referenced) -> None:
     """``values.clear()``."""
     _check_order(r, values)
+    _set_length(r, values, ZERO)
+
+
+def _set_length(r: Recorder, values: GrownList | Referenced, count: Poly) -> None:
     if isinstance(values, Referenced):
-        references.set_length(r, values, ZERO)
-        return
-    r.put(values.count, r.integer(ZERO), INT)
+        references.set_length(r, values, count)
+    else:
+        r.put(values.count, r.integer(count), INT)
+
+
+def _columns(r: Recorder, values: GrownList | Referenced) -> Sequence[Column]:
+    return references.pool_of(r, values.kind).columns if isinstance(values, Referenced) else values.columns
+
+
+def _first(r: Recorder, values: GrownList | Referenced) -> Poly:
+    """Where in the columns the first element is."""
+    return references.start(r, values) if isinstance(values, Referenced) else ZERO
 
 
 def append(r: Recorder, values: GrownList | Referenced, value: Any) -> None:
@@ -355,8 +154,7 @@ def element(r: Recorder, values: RunTimeList, at: Poly) -> Any:
     if isinstance(values, Given):
         return values.element(at)
     if isinstance(values, Referenced):
-        pool = references.pool_of(r, values.kind)
-        return _made(r, None, values.kind, pool.columns, references.start(r, values) + at)
+        return made_of(r, None, values.kind, _columns(r, values), _first(r, values) + at)
     if values.kind is None:  # it is appended to further below
         values.guess(r)
     kind = values.kind
@@ -365,13 +163,13 @@ def element(r: Recorder, values: RunTimeList, at: Poly) -> Any:
         names = () if values.is_changing(r) else kind.keys
         parts = {name: attribute(r, values, at, name) for name in names}
         return Composite(kind.make, parts, places=kind.places, depth=r.depth, of=(values, at))
-    return _made(r, values, kind, values.columns, at)
+    return made_of(r, values, kind, values.columns, at)
 
 
 def attribute(r: Recorder, values: GrownList, at: Poly, name: str) -> Any:
     """An attribute of an element of a list of objects."""
     kind, columns = _columns_of(values, name)
-    return _made(r, values, kind, columns, at)
+    return made_of(r, values, kind, columns, at)
 
 
 def set_attribute(r: Recorder, values: GrownList, at: Poly, name: str, value: Any) -> None:
@@ -400,20 +198,23 @@ def _columns_of(values: GrownList, name: str) -> tuple[Kind, list[Column]]:
     raise NotStaged(f"{values.kind.make.__name__} has no {name!r}")
 
 
-def _made(r: Recorder, values: GrownList | None, kind: Kind, its_columns: Sequence[Column], at: Poly) -> Any:
+def made_of(r: Recorder, values: GrownList | None, kind: Kind, its_columns: Sequence[Column], at: Poly) -> Any:
     """A value of a kind, from its columns."""
     columns = iter(its_columns)
+
+    def register() -> str:
+        """The number in the next column."""
+        return column_array(r, next(columns), a.ONE).element((at,))
 
     def made(kind: Kind) -> Any:
         if isinstance(kind, Parts):
             return assembled(kind, list(map(made, kind.kinds)))
         if isinstance(kind, Number):
-            parts = [next(columns) for _ in number_dtypes(kind)]
-            return number_of(r, kind, [column_array(r, c, a.ONE).element((at,)) for c in parts])
+            return number_of(r, kind, [register() for _ in number_dtypes(kind)])
         if isinstance(kind, Rows):
             return RowOf(r, values, at, kind.kind, [next(columns) for _ in number_dtypes(kind.kind)])
         if isinstance(kind, Reference):
-            return Referenced(kind.kind, kind.places, _handle(r, next(columns), at))
+            return Referenced(kind.kind, kind.places, r.bounded(register(), 0, MOST_EXTENT))
         if isinstance(kind, Held):
             rows = column_array(r, next(columns), a.ONE)
             row = Array(rows.dtype, rows.shape[1:], lambda i: rows.element((at, *i)), rows.reads)
@@ -422,13 +223,6 @@ def _made(r: Recorder, values: GrownList | None, kind: Kind, its_columns: Sequen
         return kind.value
 
     return made(kind)
-
-
-def _handle(r: Recorder, column: Column, at: Poly) -> Poly:
-    name = column_array(r, column, a.ONE).element((at,))
-    if name not in r.facts:
-        r.facts.bound(name, [0], [MOST_EXTENT])
-    return Poly.name(name)
 
 
 def read(r: Recorder, values: RunTimeList, index: Poly) -> Any:
@@ -463,17 +257,13 @@ def write(r: Recorder, values: RunTimeList, index: Poly, value: Any) -> None:
         return
     if isinstance(values, Referenced):
         references.accept(r, values, kind_of_element(value))
-        pool, parts = references.pool_of(r, values.kind), _registers(r, values.kind, value)
-        at = wrapped(r, index, length(r, values))
-        require_extents(r, pool.columns, parts)
-        write_columns(r, pool.columns, references.start(r, values) + at, parts)
-        return
-    values.accept(r, value)
+    else:
+        values.accept(r, value)
     assert values.kind is not None
-    registers = _registers(r, values.kind, value)
+    columns, registers = _columns(r, values), _registers(r, values.kind, value)
     at = wrapped(r, index, length(r, values))
-    require_extents(r, values.columns, registers)
-    write_columns(r, values.columns, at, registers)
+    require_extents(r, columns, registers)
+    write_columns(r, columns, _first(r, values) + at, registers)
 
 
 def _write_into_row(r: Recorder, row: RowOf, index: Poly, value: Any) -> None:
@@ -497,20 +287,14 @@ def _write_into_row(r: Recorder, row: RowOf, index: Poly, value: Any) -> None:
 def pop(r: Recorder, values: GrownList | Referenced) -> Any:
     """``values.pop()``."""
     _check_order(r, values)
-    if isinstance(values, Referenced):
-        count = length(r, values)
-        r.require(count - 1)
-        made = element(r, values, count - 1)
-        references.set_length(r, values, count - 1)
-        return made
-    if values in r.iterated:
+    if isinstance(values, GrownList) and values in r.iterated:
         raise NotStaged("a list that shrinks while a loop runs over it")
     count = length(r, values)
     r.require(count - 1)
     made = element(r, values, count - 1)
-    if isinstance(made, RowOf):
+    if isinstance(values, GrownList) and isinstance(made, RowOf):
         references.need("a list that a list has held", made)
-    r.put(values.count, r.integer(count - 1), INT)
+    _set_length(r, values, count - 1)
     return made
 
 
@@ -519,9 +303,7 @@ def pop_first(r: Recorder, values: GrownList | Referenced) -> Any:
     _check_order(r, values)
     if values in r.iterated:
         raise NotStaged("a list that shrinks while a loop runs over it")
-    first, columns = ZERO, values.columns if isinstance(values, GrownList) else []
-    if isinstance(values, Referenced):
-        first, columns = references.start(r, values), references.pool_of(r, values.kind).columns
+    first, columns = _first(r, values), _columns(r, values)
     if values.kind is None or any(c.extents for c in columns):
         raise NotStaged("an array or a list at the front of a list")
     count = length(r, values)
@@ -531,10 +313,7 @@ def pop_first(r: Recorder, values: GrownList | Referenced) -> Any:
         for column in columns:
             array = column_array(r, column, count)
             a.store(r, array, (first + k,), array.element((first + k + 1,)))
-    if isinstance(values, Referenced):
-        references.set_length(r, values, count - 1)
-    else:
-        r.put(values.count, r.integer(count - 1), INT)
+    _set_length(r, values, count - 1)
     return made
 
 
@@ -545,15 +324,13 @@ def as_array(r: Recorder, values: RunTimeList) -> Array:
         return _numbers(r, values.kind, values.columns, count, values.at)
     if isinstance(values, Given):
         return values.array()
-    if isinstance(values, Referenced):
-        return _array_of(r, values.kind, references.pool_of(r, values.kind).columns, count, references.start(r, values))
     if isinstance(values, GrownList) and values.kind is None:
         values.guess(r)
     assert values.kind is not None
-    return _array_of(r, values.kind, values.columns, count)
+    return array_of(r, values.kind, _columns(r, values), count, _first(r, values))
 
 
-def _array_of(r: Recorder, kind: Kind, its_columns: Sequence[Column], count: Poly, start: Poly = ZERO) -> Array:
+def array_of(r: Recorder, kind: Kind, its_columns: Sequence[Column], count: Poly, start: Poly = ZERO) -> Array:
     """What NumPy makes of `count` elements in columns, from one of them on."""
     dtype = array_dtype(kind)
     leaves = list(leaves_of(kind))
@@ -588,7 +365,7 @@ def _numbers(
     if kind.unsettled:  # all of them may be of the other kind
         flags = _rows(r, columns[-1], count, row, start)
         some = a.fold_all(r, "logical_or", BOOL, flags.shape, flags.element)
-        r.stop(r.compute("logical_not", [some], [BOOL], BOOL))
+        r.stop(r.compute("logical_not", [some], BOOL))
     return a.cast(r, _rows(r, columns[0], count, row, start), kind.dtype)
 
 

@@ -61,8 +61,7 @@ def assigned(where: Any, s: ast.Assign | ast.AugAssign) -> bool:
 def _record(where: Any, array: Array, mask: Array, read: list[Array], e: ast.expr, is_update: bool) -> None:
     r = where.r
     for one in (array, *read):
-        for mine, its in zip(one.shape, mask.shape):
-            r.require_equal(mine, its)
+        r.require_alike(one.shape, mask.shape)
     before = set(r.pending)
     value = where.operand(_Whole().visit(copy.deepcopy(e)))
     pending = r.pending.keys() - before

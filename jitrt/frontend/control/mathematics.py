@@ -38,7 +38,7 @@ def call(r: Recorder, function: Callable[..., Any], args: list[Any], kwargs: dic
         return _rounded(r, function, *args)
     if function in arithmetic.TESTS:
         name = scalars.register_of(r, args[0], FLOAT)
-        return Scalar(BOOL, True, r.compute(arithmetic.TESTS[function], [name], [FLOAT], BOOL))
+        return Scalar(BOOL, True, r.compute(arithmetic.TESTS[function], [name], FLOAT, BOOL))
     return arithmetic.of_math(r, arithmetic.MATH[function], args)
 
 
@@ -68,17 +68,13 @@ def _decimals(r: Recorder, x: Any, decimals: Any) -> Any:
         raise NotStaged("rounding of this")
     name = scalars.register_of(r, x, FLOAT)
     power = r.literal(10.0**decimals, FLOAT)
-
-    def computed(op: str, *args: str) -> str:
-        return r.compute(op, args, [FLOAT] * len(args), FLOAT)
-
-    scaled = computed("multiply", name, power) if decimals else name
-    whole = computed("rint", scaled)
+    scaled = r.compute("multiply", [name, power], FLOAT) if decimals else name
+    whole = r.compute("rint", [scaled], FLOAT)
     if x.python and decimals:
-        size = computed("absolute", scaled)
-        distance = computed("absolute", computed("subtract", scaled, whole))
-        from_middle = computed("absolute", computed("subtract", distance, r.literal(0.5, FLOAT)))
-        error = computed("multiply", size, r.literal(1 / _WHOLE, FLOAT))
+        size = r.compute("absolute", [scaled], FLOAT)
+        distance = r.compute("absolute", [r.compute("subtract", [scaled, whole], FLOAT)], FLOAT)
+        from_middle = r.compute("absolute", [r.compute("subtract", [distance, r.literal(0.5, FLOAT)], FLOAT)], FLOAT)
+        error = r.compute("multiply", [size, r.literal(1 / _WHOLE, FLOAT)], FLOAT)
         for low, high in ((from_middle, error), (r.literal(_WHOLE, FLOAT), size)):
-            r.stop(r.compute("less_equal", [low, high], [FLOAT] * 2, BOOL))
-    return Scalar(FLOAT, x.python, computed("divide", whole, power) if decimals else whole)
+            r.stop(r.compute("less_equal", [low, high], FLOAT, BOOL))
+    return Scalar(FLOAT, x.python, r.compute("divide", [whole, power], FLOAT) if decimals else whole)

@@ -77,7 +77,5 @@ def _wrapped(where: Expressions, name: str, x: Poly, y: Poly) -> Scalar | int:
     low, high = r.facts.interval(exact)
     if low >= -(1 << _WORD) and high < 1 << _WORD:
         return integer(exact)
-    made = r.compute(name, [r.integer(x), r.integer(y)], [INT] * 2, INT)
-    if made not in r.facts:
-        r.facts.bound(made, [-(1 << _WORD)], [(1 << _WORD) - 1])
-    return integer(Poly.name(made))
+    made = r.compute(name, [r.integer(x), r.integer(y)], INT)
+    return integer(r.bounded(made, -(1 << _WORD), (1 << _WORD) - 1))

@@ -213,8 +213,7 @@ def _generalised(r: Recorder, function: Any, args: Sequence[Any]) -> Any:
         for target, result in zip(given, results):
             if not isinstance(target, Array) or target.dtype != result.dtype or target.ndim != result.ndim:
                 raise NotStaged(f"where {function.__name__} writes to")
-            for mine, its in zip(target.shape, result.shape):
-                r.require_equal(mine, its)
+            r.require_alike(target.shape, result.shape)
             a.assign(r, target, result)
         return given if len(given) > 1 else given[0]
     made = [v if v.ndim else from_register(r, v.element(()), v.dtype) for v in results]

@@ -85,7 +85,7 @@ def _by_loops(r: Recorder, x: Array, y: Array, made: Array) -> None:
 
     def part(at: Indices, to: Indices) -> str:
         names = [r.cast(m.element(i), m.dtype, dtype) for m, i in ((x, at), (y, to))]
-        return r.compute("multiply", names, [dtype] * 2, dtype)
+        return r.compute("multiply", names, dtype)
 
     if y.ndim == 1 and x.memory.strides[0].constant != dtype.itemsize:
 
@@ -100,7 +100,7 @@ def _by_loops(r: Recorder, x: Array, y: Array, made: Array) -> None:
         k = indices[-2] if made.ndim == 2 else indices[0]
         i, j = indices[: x.ndim - 1] if y.ndim == 2 else indices[1:], indices[-1:] if y.ndim == 2 else ()
         at = (*i, *j)
-        total = r.compute("add", [made.element(at), part((*i, k), (k, *j))], [dtype] * 2, dtype)
+        total = r.compute("add", [made.element(at), part((*i, k), (k, *j))], dtype)
         a.store(r, made, at, total)
 
     outer = x.shape if y.ndim == 2 else (x.shape[1], x.shape[0])
@@ -189,29 +189,29 @@ def eliminate(r: Recorder, left: Array, right: Array) -> None:
     n, dtype = left.shape[0], left.dtype
 
     def size(indices: tuple[Poly, ...]) -> str:
-        return r.compute("absolute", [left.element(indices)], [dtype], dtype)
+        return r.compute("absolute", [left.element(indices)], dtype)
 
     with r.loop(ZERO, n, varying=True) as k:
         pivot = k + a.search(r, "greater", (n - k,), dtype, lambda i: size((k + i, k)))
         r.facts.natural.append(n - 1 - pivot)
-        r.stop(r.compute("equal", [left.element((pivot, k)), r.literal(0, dtype)], [dtype] * 2, BOOL))
+        r.stop(r.compute("equal", [left.element((pivot, k)), r.literal(0, dtype)], dtype, BOOL))
         for m in (left, right):
             with r.loop(ZERO, m.shape[1]) as j:
                 upper, lower = m.element((k, j)), m.element((pivot, j))
                 a.store(r, m, (k, j), lower)
                 a.store(r, m, (pivot, j), upper)
-        scale = r.compute("divide", [r.literal(1, dtype), left.element((k, k))], [dtype] * 2, dtype)
+        scale = r.compute("divide", [r.literal(1, dtype), left.element((k, k))], dtype)
         for m in (left, right):
             with r.loop(ZERO, m.shape[1]) as j:
-                a.store(r, m, (k, j), r.compute("multiply", [m.element((k, j)), scale], [dtype] * 2, dtype))
+                a.store(r, m, (k, j), r.compute("multiply", [m.element((k, j)), scale], dtype))
         with r.loop(ZERO, n) as i, r.when(r.machine("!=", i, k)):
             factor = left.element((i, k))
             for m in (left, right):
                 with r.loop(ZERO, m.shape[1]) as j:
-                    part = r.compute("multiply", [factor, m.element((k, j))], [dtype] * 2, dtype)
-                    rest = r.compute("subtract", [m.element((i, j)), part], [dtype] * 2, dtype)
+                    part = r.compute("multiply", [factor, m.element((k, j))], dtype)
+                    rest = r.compute("subtract", [m.element((i, j)), part], dtype)
                     a.store(r, m, (i, j), rest)
     # Of nan and infinities LAPACK makes what depends on the order of its operations.
     with r.loop(ZERO, n) as i, r.loop(ZERO, right.shape[1]) as j:
-        finite = r.compute("isfinite", [right.element((i, j))], [dtype], BOOL)
-        r.stop(r.compute("logical_not", [finite], [BOOL], BOOL))
+        finite = r.compute("isfinite", [right.element((i, j))], dtype, BOOL)
+        r.stop(r.compute("logical_not", [finite], BOOL))

@@ -17,10 +17,10 @@ from . import arithmetic, complexnumbers, composites, library, lists, objects, s
 from .arrays import ZERO
 from .containers import PYTHONS
 from .kinds import Number
-from .lists import RunTimeList
 from .outside import is_function
 from .recorder import Recorder
 from .registry import known_dtype
+from .runtimelists import RunTimeList
 from .strings import Text
 from .values import (
     BOOL,
@@ -165,7 +165,7 @@ def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
     flag = ""
     if python is None:
         names = [scalars.flag_of(r, v) for v in (other, best)]
-        flag = r.compute("where", [condition, *names], [BOOL] * 3, BOOL)
+        flag = r.compute("where", [condition, *names], BOOL)
     if all(map(is_word, kinds)):
         if kinds[0] != kinds[1] and True not in flags:
             raise NotStaged("min or max of numbers of different types")
@@ -178,8 +178,8 @@ def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
     settled = ""
     if kinds[0] != kinds[1] or any(isinstance(v, Scalar) and v.settled for v in (best, other)):
         names = [scalars.settled_flag(r, v, dtype) for v in (other, best)]
-        settled = r.compute("where", [condition, *names], [BOOL] * 3, BOOL)
-    return Scalar(dtype, python, name, None, None, flag, settled)
+        settled = r.compute("where", [condition, *names], BOOL)
+    return Scalar(dtype, python, name, flag=flag, settled=settled)
 
 
 def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
@@ -237,7 +237,7 @@ def _quantified(is_all: bool, found_in: Callable[[Any], bool]) -> Callable[..., 
         for truth in truths:
             if isinstance(truth, str):
                 op = "logical_and" if is_all else "logical_or"
-                made = where.r.compute(op, [made, truth], [BOOL] * 2, BOOL) if isinstance(made, str) else truth
+                made = where.r.compute(op, [made, truth], BOOL) if isinstance(made, str) else truth
         return scalars.truth_value(made)
 
     return quantified

@@ -20,7 +20,6 @@ MOST_EXTENT = 1 << 47  # of an array in memory
 _WHOLE_ARRAY = 12  # statements that an operation on whole arrays counts as
 _SOME_TURNS = 8  # of a loop in a loop
 _MOST_STATEMENTS = 6000  # of one procedure; a longer one is not worth the time of compiling it
-_COMPARISONS = frozenset("== != < <= > >=".split())
 
 
 class Recorder:
@@ -387,14 +386,22 @@ class Recorder:
             return self.literal(value.constant, INT)
         return self._remembered(("integer", value), lambda name: ir.Integer(name, value))
 
-    def compute(self, op: str, args: Sequence[str], dtypes: Sequence[np.dtype], dtype: np.dtype) -> str:
-        if op == "cast" and dtypes[0].kind == "c" and dtype.kind in "iuf":
+    def compute(
+        self, op: str, args: Sequence[str], dtypes: np.dtype | Sequence[np.dtype], dtype: np.dtype | None = None
+    ) -> str:
+        """What an operation makes of numbers.
+
+        `dtypes` are those of the operands, or the one that they all have; that is the result's, too, unless `dtype` is.
+        """
+        operands = (dtypes,) * len(args) if isinstance(dtypes, np.dtype) else tuple(dtypes)
+        dtype = operands[0] if dtype is None else dtype
+        if op == "cast" and operands[0].kind == "c" and dtype.kind in "iuf":
             raise NotStaged("complex numbers become real ones, of which NumPy warns")
-        key = op, tuple(args), tuple(d.str for d in dtypes), dtype.str
-        return self._remembered(key, lambda name: ir.Compute(name, op, tuple(args), tuple(dtypes), dtype))
+        key = op, tuple(args), tuple(d.str for d in operands), dtype.str
+        return self._remembered(key, lambda name: ir.Compute(name, op, tuple(args), operands, dtype))
 
     def cast(self, name: str, source: np.dtype, target: np.dtype) -> str:
-        return name if source == target else self.compute("cast", [name], [source], target)
+        return name if source == target else self.compute("cast", [name], source, target)
 
     def at_least_zero(self, value: Poly) -> Poly:
         """An integer that is not negative, or the procedure stops."""
@@ -404,19 +411,36 @@ class Recorder:
     def narrowed(self, value: Poly, low: int, high: int) -> Poly:
         """An integer under another name, of which it is known here that it lies between two numbers."""
         name = self._remembered(("narrowed", value, low, high), lambda name: ir.Integer(name, value))
+        return self.bounded(name, low, high)
+
+    def bounded(self, name: str, low: Poly | int, high: Poly | int) -> Poly:
+        """The integer that a name stands for, which lies between two numbers."""
         if name not in self.facts:
             self.facts.bound(name, [low], [high])
+        return Poly.name(name)
+
+    def of_dtype(self, name: str, dtype: np.dtype) -> Poly:
+        """The integer that a name stands for, which is one of this dtype."""
+        if name not in self.facts:
+            limits = np.iinfo(dtype)
+            self.facts.bound(name, [int(limits.min)], [int(limits.max)])
         return Poly.name(name)
 
     def machine(self, op: str, x: Poly, y: Poly, lows: Sequence[Poly | int] = (), highs: Sequence[Any] = ()) -> str:
         """An operation on integers; for comparisons the name of a truth value."""
         names = self.integer(x), self.integer(y)
         made = self._remembered((op, *names), lambda name: ir.Machine(name, op, names))
-        if op in _COMPARISONS:
+        if op in ir.OPPOSITE:
             self.meanings[made] = op, x, y
-        if op not in _COMPARISONS and made not in self.facts:
+        elif made not in self.facts:
             self.facts.bound(made, lows, highs)
         return made
+
+    def in_steps(self, length: Poly, step: int) -> Poly:
+        """How many steps begin in a length, which is not negative."""
+        if step == 1:
+            return length
+        return Poly.name(self.machine("floordiv", length + (step - 1), Poly.number(step), [0], [length]))
 
     def minimum(self, x: Poly, y: Poly) -> Poly:
         """The smaller of two integers."""
@@ -442,17 +466,12 @@ class Recorder:
         if self.trusts:
             return Poly.name(self.integer({"add": x + y, "sub": x - y, "mul": x * y}[op]))
         names = self.integer(x), self.integer(y)
-        made = self._remembered(("check", op, *names), lambda name: ir.Checked(name, op, names))
-        if made not in self.facts:
-            self.facts.bound(made, [-(1 << 63)], [(1 << 63) - 1])
-        return Poly.name(made)
+        return self.of_dtype(self._remembered(("check", op, *names), lambda name: ir.Checked(name, op, names)), INT)
 
     def truncated(self, name: str) -> Poly:
         """A float64 as an integer, towards zero; the procedure stops where it is too large, or none."""
         made = self._remembered(("truncated", name), lambda target: ir.Checked(target, "trunc", (name,)))
-        if made not in self.facts:
-            self.facts.bound(made, [-int(ir.MOST_TRUNCATED)], [int(ir.MOST_TRUNCATED)])
-        return Poly.name(made)
+        return self.bounded(made, -int(ir.MOST_TRUNCATED), int(ir.MOST_TRUNCATED))
 
     def get(self, variable: str, type_: ir.Type, chooses: bool = True) -> str:
         """What a variable holds; `chooses` says that it is a number of the user's, which may choose parts of arrays."""
@@ -464,9 +483,7 @@ class Recorder:
 
     def extent(self, variable: str) -> Poly:
         """The extent, or the number of elements, that a variable holds."""
-        name = self.get(variable, INT, chooses=False)
-        self.facts.bound(name, [0], [MOST_EXTENT])
-        return Poly.name(name)
+        return self.bounded(self.get(variable, INT, chooses=False), 0, MOST_EXTENT)
 
     def put(self, variable: str, value: str, type_: ir.Type) -> None:
         self.emit(ir.Put(variable, value, type_))
@@ -484,7 +501,7 @@ class Recorder:
         """In the block that is recorded, a truth value is known."""
         op, x, y = self.meanings.get(condition, ("", Poly(()), Poly(())))
         if not holds:
-            op = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}.get(op, "")
+            op = ir.OPPOSITE.get(op, "")
         if op in ("<", "<=", "=="):
             self.facts.natural.append(y - x - (op == "<"))
         if op in (">", ">=", "=="):
@@ -539,6 +556,11 @@ class Recorder:
             first, second = sorted((x, y), key=str)
             self.stop(self.machine("!=", first, second))
             self._known[-1]["equal", first, second] = True
+
+    def require_alike(self, shape: Iterable[Poly], other: Iterable[Poly]) -> None:
+        """Stop unless the integers of one sequence are those of the other, as far as both go."""
+        for x, y in zip(shape, other):
+            self.require_equal(x, y)
 
     def are_equal(self, x: Poly, y: Poly) -> bool:
         """Whether it is known that two integers are equal; as `require_equal` lets it be."""

@@ -61,9 +61,7 @@ class Pool:
         """A part of the row of a list."""
         base = r.get(self.rows.base, POINTER, chooses=False)
         name = r.load(view_of(self.rows, base, (a.ONE, _FIELDS)), INT, (handle, field))
-        if name not in r.facts:
-            r.facts.bound(name, [0], [MOST_EXTENT])
-        return Poly.name(name)
+        return r.bounded(name, 0, MOST_EXTENT)
 
     def set_field(self, r: Recorder, handle: Poly, field: Poly, value: Poly) -> None:
         """Change a part of the row of a list."""

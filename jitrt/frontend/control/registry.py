@@ -12,8 +12,8 @@ from ...ir.integers import Poly
 from . import arrays as a
 from . import complexnumbers, lists, subscripts
 from .arithmetic import apply
-from .lists import RunTimeList
-from .recorder import Recorder
+from .recorder import MOST_EXTENT, Recorder
+from .runtimelists import RunTimeList
 from .scalars import dtypes_of, from_register, poly_of, register_of
 from .values import BOOL, Array, Complex, NotStaged, dtype_of, is_number, is_python_number, is_static
 
@@ -58,17 +58,17 @@ def _power(r: Recorder, x: Any, y: Any) -> Any:
     """``np.power(x, y)`` of numbers, which is the root where `y` is 0.5, as their operator's power is not."""
     dtype = dtypes_of(np.power, [x, y])[-1]
     if is_static(y) and y == 0.5:
-        return from_register(r, r.compute("sqrt", [register_of(r, x, dtype)], [dtype], dtype), dtype)
+        return from_register(r, r.compute("sqrt", [register_of(r, x, dtype)], dtype), dtype)
     if is_static(y):
         return apply(r, np.power, [x, y])
     base, exponent = (register_of(r, v, dtype) for v in (x, y))
     one, half = (r.literal(value, dtype) for value in (1.0, 0.5))
-    is_half = r.compute("equal", [exponent, half], [dtype] * 2, BOOL)
+    is_half = r.compute("equal", [exponent, half], dtype, BOOL)
 
     def chosen(then: str, otherwise: str) -> str:
         return r.compute("where", [is_half, then, otherwise], [BOOL, dtype, dtype], dtype)
 
-    root = r.compute("sqrt", [chosen(base, one)], [dtype], dtype)
+    root = r.compute("sqrt", [chosen(base, one)], dtype)
     power = apply(r, np.power, [from_register(r, chosen(one, base), dtype), from_register(r, exponent, dtype)])
     return from_register(r, chosen(root, register_of(r, power, dtype)), dtype)
 
@@ -121,10 +121,15 @@ def shape_of(r: Recorder, value: Any) -> tuple[Poly, ...]:
             raise NotStaged("an extent that is no integer")
         extent = poly_of(r, part)
         r.require(extent)
-        if r.facts.interval(extent)[1] > 1 << 47:
-            r.require((1 << 40) - extent)
+        require_allocatable(r, extent)
         shape.append(extent)
     return tuple(shape)
+
+
+def require_allocatable(r: Recorder, extent: Poly) -> None:
+    """Stop where there cannot be an array of that extent."""
+    if r.facts.interval(extent)[1] > MOST_EXTENT:
+        r.require((1 << 40) - extent)
 
 
 def known_dtype(value: Any) -> np.dtype:
@@ -148,8 +153,7 @@ def stack(r: Recorder, parts: list[Any]) -> Array:
     for p in parts[1:]:
         if p.ndim != len(shape):
             raise NotStaged("shapes that do not fit")
-        for x, y in zip(p.shape, shape):
-            r.require_equal(x, y)
+        r.require_alike(p.shape, shape)
     made = a.fresh(r, dtype, (Poly.number(len(parts)), *shape))
     for k, p in enumerate(parts):
         a.assign(

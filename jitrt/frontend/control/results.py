@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,13 +25,15 @@ from .listresults import (
     Possibly,
     ReferencedList,
     Several,
+    handed_over,
     list_result,
     pools_in,
     reference_result,
 )
-from .lists import Appended, GrownList
 from .makingobjects import attributes_at_end
+from .objects import is_constant
 from .recorder import Recorder
+from .runtimelists import Appended, GrownList
 from .scalars import poly_of, register_of, settled
 from .subscripts import Axis, view_of
 from .values import (
@@ -149,9 +150,7 @@ def stores_of(r: Recorder, results: list[tuple[str, Type]], made: dict[str, Any]
     """
     for values in r.grown:
         if isinstance(values, Appended):
-            flag = r.variable()
-            r.put(flag, r.literal(True, BOOL), BOOL)
-            results.append((flag, BOOL))
+            flag = handed_over(r, r.literal(True, BOOL), BOOL, results)
             yield Stored(*values.where, flag, _kept_apart(r, values, made), values.number)
     for holder in r.holders:
         if not holder.is_given:
@@ -164,9 +163,7 @@ def stores_of(r: Recorder, results: list[tuple[str, Type]], made: dict[str, Any]
 def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Any:
     """Record where the caller finds a value."""
     if isinstance(value, Perhaps):
-        flag = r.variable()
-        r.put(flag, value.is_none, BOOL)
-        results.append((flag, BOOL))
+        flag = handed_over(r, value.is_none, BOOL, results)
         return Possibly(flag, result_of(r, value.value, results, made))
     if isinstance(value, Complex):
         return ComplexNumber(*(result_of(r, v, results, made) for v in (value.real, value.imag)))
@@ -196,30 +193,21 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
     if isinstance(value, Referenced):
         return reference_result(r, value, results)
     if isinstance(value, Chosen):
-        variable = r.variable()
-        r.put(variable, value.number, INT)
-        results.append((variable, INT))
-        return Number(variable, INT, True, "", value.strings)
+        return Number(handed_over(r, value.number, INT, results), INT, True, "", value.strings)
     if isinstance(value, Array):
         return _array_result(r, value, results, made)
     if isinstance(value, Scalar):
         value = settled(r, value)
         if value.dtype.kind == "c":
             return First(_array_result(r, a.in_place(r, value), results, made))
-        python = is_python_number(value)
-        dtype, flag = dtype_of(value), ""
-        variable = r.variable()
-        if python is None:
-            flag = r.variable()
-            r.put(flag, value.flag, BOOL)
-            results.append((flag, BOOL))
+        python, dtype = is_python_number(value), dtype_of(value)
+        flag = handed_over(r, value.flag, BOOL, results) if python is None else ""
         if is_word(dtype):
-            r.put(variable, r.integer(poly_of(r, value)), INT)
+            variable = handed_over(r, r.integer(poly_of(r, value)), INT, results)
         else:
-            r.put(variable, register_of(r, value, dtype), dtype)
-        results.append((variable, INT if is_word(dtype) else dtype))
+            variable = handed_over(r, register_of(r, value, dtype), dtype, results)
         return Number(variable, dtype, python, flag)
-    if value is None or isinstance(value, (bool, int, float, complex, str, np.generic, enum.Enum)):
+    if is_constant(value):
         return Known(value)
     raise NotStaged(f"a result of type {type_name(value)}")
 
@@ -293,10 +281,8 @@ def _part(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict
     made[r.variable()] = value
 
     def variable(number: Poly | int) -> str:
-        name = r.variable()
-        r.put(name, r.integer(number if isinstance(number, Poly) else Poly.number(number)), INT)
-        results.append((name, INT))
-        return name
+        name = r.integer(number if isinstance(number, Poly) else Poly.number(number))
+        return handed_over(r, name, INT, results)
 
     def item(axis: Axis) -> Any:
         if axis.source < 0:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.frozen import replaced
 from ...ir.integers import Poly
 from ...ir.ops import ufuncs  # noqa: F401 (its rows are in the op table then)
 from ...ir.types import canonical
@@ -99,11 +100,7 @@ def from_register(r: Recorder, name: str, dtype: np.dtype) -> Scalar:
     """A number from the register of its dtype."""
     if not is_word(dtype):
         return Scalar(dtype, False, name)
-    wide = r.cast(name, dtype, INT)
-    if wide not in r.facts:
-        limits = np.iinfo(dtype)
-        r.facts.bound(wide, [int(limits.min)], [int(limits.max)])
-    return Scalar(dtype, False, "", Poly.name(wide))
+    return Scalar(dtype, False, "", r.of_dtype(r.cast(name, dtype, INT), dtype))
 
 
 def poly_of(r: Recorder, value: Any) -> Poly:
@@ -113,15 +110,9 @@ def poly_of(r: Recorder, value: Any) -> Poly:
     if isinstance(value, Scalar) and value.value is not None:
         return value.poly
     if isinstance(value, Scalar) and value.dtype == BOOL:
-        name = r.cast(value.name, BOOL, INT)
-        if name not in r.facts:
-            r.facts.bound(name, [0], [1])
-        return Poly.name(name)
+        return r.bounded(r.cast(value.name, BOOL, INT), 0, 1)
     if isinstance(value, Scalar) and value.dtype == UNSIGNED:
-        name = r.cast(value.name, UNSIGNED, INT)
-        if name not in r.facts:
-            r.facts.bound(name, [-(1 << 63)], [(1 << 63) - 1])
-        return r.at_least_zero(Poly.name(name))
+        return r.at_least_zero(r.of_dtype(r.cast(value.name, UNSIGNED, INT), INT))
     raise NotStaged("an integer is needed")
 
 
@@ -162,14 +153,14 @@ def truth(r: Recorder, value: Any) -> bool | str:
         return r.machine("!=", value.poly, Poly.number(0)) if known is None else known
     if value.dtype == BOOL:
         return value.name
-    return r.compute("not_equal", [value.name, r.literal(0, value.dtype)], [value.dtype] * 2, BOOL)
+    return r.compute("not_equal", [value.name, r.literal(0, value.dtype)], value.dtype, BOOL)
 
 
 def negation(r: Recorder, condition: bool | str) -> bool | str:
     """``not condition``."""
     if isinstance(condition, bool):
         return not condition
-    return r.compute("logical_not", [condition], [BOOL], BOOL)
+    return r.compute("logical_not", [condition], BOOL)
 
 
 def truth_value(condition: bool | str, python: bool | None = True) -> Any:
@@ -179,6 +170,11 @@ def truth_value(condition: bool | str, python: bool | None = True) -> Any:
             raise NotStaged("a truth value that is Python's or NumPy's")
         return condition if python else np.bool(condition)
     return Scalar(BOOL, python, condition)
+
+
+def answer(r: Recorder, found: bool | str, is_wanted: bool) -> Any:
+    """A truth value, or, unless that is wanted, its opposite, as one of Python's."""
+    return truth_value(found if is_wanted else negation(r, found))
 
 
 def decided(r: Recorder, op: str, difference: Poly) -> bool | None:
@@ -224,7 +220,7 @@ def settled(r: Recorder, value: Any) -> Any:
     if not (isinstance(value, Scalar) and value.settled):
         return value
     r.stop(negation(r, value.settled))  # type: ignore[arg-type]
-    return Scalar(value.dtype, value.python, value.name, value.value, None, value.flag)
+    return replaced(value, argument=None, settled="")
 
 
 def stored(r: Recorder, value: Any, dtype: np.dtype) -> Any:
@@ -233,7 +229,7 @@ def stored(r: Recorder, value: Any, dtype: np.dtype) -> Any:
     Floats are the same there as the integers of Python's that they hold.
     """
     if isinstance(value, Scalar) and value.settled and value.dtype == FLOAT and dtype.kind in "fc":
-        return Scalar(value.dtype, value.python, value.name, None, None, value.flag)
+        return Scalar(value.dtype, value.python, value.name, flag=value.flag)
     return settled(r, value)
 
 

@@ -42,7 +42,7 @@ def searchsorted(r: Recorder, array: Any, v: Any, side: Any = "left") -> Any:
     values = in_c_order(r, v, (v.size,))
     found = a.fresh(r, INT, (values.shape[0],))
     if dtype.kind == "f":
-        nan = lambda i: r.compute("isnan", [a.element_of(r, values, dtype, i)], [dtype], BOOL)  # noqa: E731
+        nan = lambda i: r.compute("isnan", [a.element_of(r, values, dtype, i)], dtype, BOOL)  # noqa: E731
         r.stop(a.fold_all(r, "logical_or", BOOL, values.shape, nan))
     sorted_.places(values, found)
     return found if v.ndim == 1 else in_c_order(r, found, v.shape)
@@ -78,15 +78,13 @@ class _Sorted:
             power = Poly.name(r.machine("shl", ONE, indices[0] + 1, [1], [1 << _MOST_STEPS]))
             return r.cast(r.machine("<=", power, self.extent), BOOL, INT)
 
-        steps = a.fold_all(r, "add", INT, (Poly.number(_MOST_STEPS),), fits)
-        r.facts.bound(steps, [0], [_MOST_STEPS])
-        self.steps = Poly.name(steps)
+        self.steps = r.bounded(a.fold_all(r, "add", INT, (Poly.number(_MOST_STEPS),), fits), 0, _MOST_STEPS)
         self.power = self.shifted(r.integer(ONE), self.steps)
 
     def check(self, value: str) -> None:
         """Stop where a value is nan."""
         if self.array.dtype.kind == "f":
-            self.r.stop(self.r.compute("isnan", [value], [self.array.dtype], BOOL))
+            self.r.stop(self.r.compute("isnan", [value], self.array.dtype, BOOL))
 
     def shifted(self, value: str, by: Poly) -> Poly:
         """A number between 0 and 1 times a power of two that is no larger than the extent."""
@@ -96,7 +94,7 @@ class _Sorted:
         """Whether the element in front of a place is below the value, as a number."""
         r, dtype = self.r, self.array.dtype
         element = self.array.element((place - 1,))
-        below = r.compute("less" if self.side == "left" else "less_equal", [element, value], [dtype] * 2, BOOL)
+        below = r.compute("less" if self.side == "left" else "less_equal", [element, value], dtype, BOOL)
         return r.cast(below, BOOL, INT)
 
     def search(self, step: Callable[[Callable[[str, str], str]], None]) -> None:

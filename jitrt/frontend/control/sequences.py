@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import arithmetic, library, scalars, specialmethods, strings
-from .lists import RunTimeList
 from .objects import is_object
 from .outside import of_listing
 from .recorder import Recorder
+from .runtimelists import RunTimeList
 from .values import BOOL, FLOAT, Array, Chosen, NotStaged, Scalar, dtype_of, is_number, is_static
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def compare(where: Expressions, name: str, x: tuple[Any, ...], y: tuple[Any, ...
     r = where.r
     if name in ("equal", "not_equal"):
         same = _equal(where, x, y)
-        return scalars.truth_value(same if name == "equal" else scalars.negation(r, same))
-    made: bool | str = arithmetic.COMPARISONS[name][1](len(x), len(y))
+        return scalars.answer(r, same, name == "equal")
+    made: bool | str = arithmetic.COMPARISONS[name](len(x), len(y))
     python: bool | str = True  # the comparison gives what that of the elements gives
     for v, w in reversed(list(zip(x, y))):
         same = _equal(where, (v,), (w,))
@@ -47,7 +47,7 @@ def compare(where: Expressions, name: str, x: tuple[Any, ...], y: tuple[Any, ...
     if isinstance(python, bool):
         return scalars.truth_value(made, python)
     name = r.literal(made, BOOL) if isinstance(made, bool) else made
-    return Scalar(BOOL, None, name, None, None, python)
+    return Scalar(BOOL, None, name, flag=python)
 
 
 def _element(where: Expressions, name: str, v: Any, w: Any) -> Any:
@@ -77,7 +77,7 @@ def is_same_or_equal(where: Expressions, v: Any, w: Any) -> bool | str:
             raise NotStaged("a comparison of complex numbers")
         if all(dtype_of(x).kind == "f" for x in (v, w)):
             name = scalars.register_of(r, v, FLOAT)
-            r.stop(r.compute("not_equal", [name, name], [FLOAT] * 2, BOOL))
+            r.stop(r.compute("not_equal", [name, name], FLOAT, BOOL))
         return scalars.truth(r, arithmetic.compare(r, "equal", v, w))
     if is_static(v) and is_static(w):
         return bool(v is w or v == w)
@@ -127,7 +127,7 @@ def _and(r: Recorder, x: bool | str, y: bool | str) -> bool | str:
         return y if x else False
     if isinstance(y, bool):
         return x if y else False
-    return r.compute("logical_and", [x, y], [BOOL] * 2, BOOL)
+    return r.compute("logical_and", [x, y], BOOL)
 
 
 def _or(r: Recorder, x: bool | str, y: bool | str) -> bool | str:
@@ -135,4 +135,4 @@ def _or(r: Recorder, x: bool | str, y: bool | str) -> bool | str:
         return True if x else y
     if isinstance(y, bool):
         return True if y else x
-    return r.compute("logical_or", [x, y], [BOOL] * 2, BOOL)
+    return r.compute("logical_or", [x, y], BOOL)

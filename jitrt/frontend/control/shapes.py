@@ -11,10 +11,10 @@ from ...ir.integers import Poly
 from . import arrays as a
 from . import subscripts
 from .arrays import ZERO
-from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, as_array, function, shape_of, ufunc
 from .reshaping import in_c_order
+from .runtimelists import RunTimeList
 from .scalars import dtypes_of, poly_of, static_integer
 from .values import BOOL, LISTED, Array, NotStaged, dtype_of, integer, is_number, is_python_number
 from .written_maps import spread

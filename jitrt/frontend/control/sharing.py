@@ -10,8 +10,8 @@ from ...values.functions import MISSING
 from . import scalars
 from .kinds import Kind, Number, Parts, Reference, kind_of
 from .listkinds import dtypes_of_leaf, leaves_of
-from .lists import GrownList
 from .recorder import Recorder
+from .runtimelists import GrownList
 from .values import BOOL, INT, Chosen, Composite, ListChanges, Referenced, dtype_of, held_by, is_number
 from .variables import number_dtypes, number_of, number_registers
 from .written_containers import Keys

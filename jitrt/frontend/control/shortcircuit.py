@@ -62,7 +62,7 @@ def _from(
             r.branched.add(id(parts[k]))
             return _on_one_way(r, first, undecided, partial(_from, r, k, parts, evaluate, is_and), is_and)
         if not isinstance(second, bool):
-            first = r.compute("logical_and" if is_and else "logical_or", [first, second], [BOOL] * 2, BOOL)
+            first = r.compute("logical_and" if is_and else "logical_or", [first, second], BOOL)
             undecided.append(second)
         elif second is not is_and:
             return second

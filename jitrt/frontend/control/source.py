@@ -282,11 +282,6 @@ def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
     return made
 
 
-def closure_of(function: Any) -> dict[str, Any]:
-    """The cells of a function by name."""
-    return dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-
-
 def bind(
     definition: ast.FunctionDef,
     defaults: tuple[Any, ...],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any
 
+from ...base.operators import BINARY, UNARY
 from ...values.functions import MISSING
 from . import containers, scalars
 from .objects import is_object, is_same, member
@@ -22,12 +23,7 @@ if TYPE_CHECKING:
     from .expressions import Expressions
 
 
-_NAMES = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
-    "remainder": "mod", "power": "pow", "matmul": "matmul", "left_shift": "lshift", "right_shift": "rshift",
-    "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
-    "negative": "neg", "positive": "pos", "invert": "invert",
-}  # fmt: skip
+_NAMES = {ufunc.__name__: name for name, (ufunc, _) in (BINARY | UNARY).items()}
 _COMPARED = {
     "less": ("__lt__", "__gt__"), "less_equal": ("__le__", "__ge__"), "greater": ("__gt__", "__lt__"),
     "greater_equal": ("__ge__", "__le__"), "equal": ("__eq__", "__eq__"), "not_equal": ("__ne__", "__ne__"),
@@ -95,10 +91,10 @@ def compare(where: Expressions, op: str, x: Any, y: Any, e: Any) -> Any:
         has = {name: any(member(where, v, name) is not MISSING for v in owned) for name in ("__eq__", "__ne__")}
         if not any(has.values()) and len(owned) == 2 and not any(issubclass(v.kind, tuple) for v in owned):
             same = scalars.truth(where.r, is_same(where.r, x, y))
-            return scalars.truth_value(same if op == "equal" else scalars.negation(where.r, same))
+            return scalars.answer(where.r, same, op == "equal")
         if op == "not_equal" and not has["__ne__"]:
             equal = where.truth_of(_first(where, x, y, *_COMPARED["equal"], e))
-            return scalars.truth_value(scalars.negation(where.r, equal))
+            return scalars.answer(where.r, equal, False)
     return _first(where, x, y, *_COMPARED[op], e)
 
 

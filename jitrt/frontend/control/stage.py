@@ -26,13 +26,14 @@ from . import arrays as a
 from . import complexnumbers, references, strings
 from .composites import put_together
 from .external import Step, is_worth_it
+from .givenlists import given, given_arrays, given_tuples
 from .holders import pointers_of
 from .kinds import Number
-from .lists import Appended, RunTimeList, given, given_arrays, given_tuples
 from .makingobjects import check_results
 from .outside import DTYPES, ArraysOf, Captures, element_types, is_function, is_source
 from .recorder import MOST_EXTENT, Recorder
 from .results import WAY, Result, Stored, check_lists_apart, keep_apart, result_of, settled_results, stores_of
+from .runtimelists import Appended, RunTimeList
 from .source import bind, definition_of
 from .statements import Statements
 from .values import (
@@ -387,9 +388,7 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
         dtype = INT if is_word(value.dtype) else value.dtype
         r.parameters.append(Parameter(name, dtype))
         if dtype == INT:
-            limits = np.iinfo(str(value.dtype))
-            r.facts.bound(name, [int(limits.min)], [int(limits.max)])
-            return Scalar(value.dtype, False, "", Poly.name(name), number)
+            return Scalar(value.dtype, False, "", r.of_dtype(name, value.dtype), number)
         return Scalar(dtype, False, name)
     raise NotStaged(f"an argument of type {type(value).__name__}")
 

@@ -11,6 +11,7 @@ found by visiting the body again with the kinds that it left behind, until these
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -582,10 +583,8 @@ class Statements(Choices):
                     r.leave(returns.label)
 
                 inner = Statements(r, function, dict(bound), self.captures, path, returned, self)
-                live, r.live = r.live, pointers_of(inner)
-                place = r.place()
                 try:
-                    with r.block() as body:
+                    with inner._called(), r.block() as body:
                         inner.body(definition)
                         if not inner.ends:
                             returned(None)
@@ -594,9 +593,6 @@ class Statements(Choices):
                     kind = found.kind
                     self.settled[path] = {_RETURNED: kind}
                     continue
-                finally:
-                    r.live = live
-                    r.begin_again(place)
                 r.scope(returns.label, body)
                 # A function that always raises stops the procedure, and there is no value behind it.
                 return None if returns.variable is None else returns.variable.get(r)
@@ -606,13 +602,20 @@ class Statements(Choices):
         self, function: Any, definition: ast.FunctionDef, variables: dict[str, Any], path: tuple[Any, ...]
     ) -> Any:
         """The statements of a function that returns behind the last one, as if they stood here."""
-        r, values = self.r, list[Any]()
-        inner = Statements(r, function, variables, self.captures, path, values.append, self)
-        live, r.live = r.live, pointers_of(inner)
+        values: list[Any] = []
+        inner = Statements(self.r, function, variables, self.captures, path, values.append, self)
+        with inner._called():
+            inner.body(definition)
+        return values[0] if values else None
+
+    @contextlib.contextmanager
+    def _called(self) -> Iterator[None]:
+        """A context in which the statements of this call are recorded, in the middle of one of the caller's."""
+        r = self.r
+        live, r.live = r.live, pointers_of(self)
         place = r.place()
         try:
-            inner.body(definition)
+            yield
         finally:
             r.live = live
             r.begin_again(place)
-        return values[0] if values else None

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ...ir.integers import Poly
+from .arithmetic import SYMBOLS
+from .givenlists import given
 from .kinds import Number
-from .lists import RunTimeList, given
 from .recorder import Recorder
 from .registry import function
-from .scalars import from_register, negation, poly_of, truth, truth_value
+from .runtimelists import RunTimeList
+from .scalars import answer, from_register, negation, poly_of, truth_value
 from .values import BOOL, INT, Chosen, NotStaged, RunTime, Scalar, dtype_of, integer, is_number, is_static
 from .written_containers import text_number
 
@@ -30,7 +33,6 @@ METHODS = frozenset(
 """Those that give a string or a number, and depend on nothing but their arguments."""
 
 _MOST_KEYS = 64
-_SYMBOLS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
 
 
 class Text(RunTime):
@@ -73,9 +75,7 @@ def code(r: Recorder, value: Any) -> Poly:
         return Poly.number(ord(value))
     if not (isinstance(value, Chosen) and value.strings == ASCII):
         raise NotStaged("the code of this")
-    if value.number not in r.facts:
-        r.facts.bound(value.number, [0], [127])
-    return Poly.name(value.number)
+    return r.bounded(value.number, 0, 127)
 
 
 def character(r: Recorder, value: Any) -> Chosen:
@@ -91,32 +91,31 @@ def character(r: Recorder, value: Any) -> Chosen:
 def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
     """A comparison, by the name of its ufunc, of which a side is such a string."""
     if _is_character(x) and _is_character(y):
-        return truth_value(r.machine(_SYMBOLS[op], code(r, x), code(r, y)))
+        return truth_value(r.machine(SYMBOLS[op], code(r, x), code(r, y)))
     if op not in ("equal", "not_equal"):
         raise NotStaged("an order of strings that values decide on")
     chosen, other = (x, y) if isinstance(x, Chosen) else (y, x)
-    wanted = op == "equal"
     if isinstance(other, Chosen):
         both = [
-            r.compute("logical_and", [_is(r, chosen, s), _is(r, other, s)], [BOOL] * 2, BOOL)
+            r.compute("logical_and", [_is(r, chosen, s), _is(r, other, s)], BOOL)
             for s in chosen.strings
             if s in other.strings
         ]
-        return _any(r, both, wanted)
+        return answer(r, _any(r, both), op == "equal")
     if not is_static(other):
         raise NotStaged("a comparison of a string that values decide on")
-    return _any(r, [_is(r, chosen, s) for s in chosen.strings if s == other], wanted)
+    return answer(r, _any(r, [_is(r, chosen, s) for s in chosen.strings if s == other]), op == "equal")
 
 
 def _is_character(value: Any) -> bool:
     return value in ASCII if isinstance(value, str) else isinstance(value, Chosen) and value.strings == ASCII
 
 
-def is_in(r: Recorder, x: Chosen, among: Any, wanted: bool) -> Any:
-    """``x in among``, or ``x not in among``."""
+def is_in(r: Recorder, x: Chosen, among: Any) -> bool | str:
+    """``x in among``."""
     if not is_static(among) or not isinstance(among, (str, tuple, list, set, frozenset, dict)):
         raise NotStaged("a test of membership")
-    return _any(r, [_is(r, x, s) for s in x.strings if s in among], wanted)
+    return _any(r, [_is(r, x, s) for s in x.strings if s in among])
 
 
 def item(r: Recorder, values: dict[Any, Any], key: Chosen) -> Scalar:
@@ -130,7 +129,7 @@ def item(r: Recorder, values: dict[Any, Any], key: Chosen) -> Scalar:
     made = r.literal(known[0][1], dtype)
     for condition, (_, value) in zip(conditions, known):
         made = r.compute("where", [condition, r.literal(value, dtype), made], [BOOL, dtype, dtype], dtype)
-    missing = negation(r, truth(r, _any(r, conditions, True)))
+    missing = negation(r, _any(r, conditions))
     assert isinstance(missing, str)
     r.stop(missing)
     found = from_register(r, made, dtype)
@@ -165,20 +164,15 @@ def number(r: Recorder, value: str | Chosen | Text) -> Any:
     for k, string in enumerate(value.strings):
         with r.when(r.machine("==", Poly.name(value.number), Poly.number(k))):
             r.put(found, r.literal(number(r, string), INT), INT)
-    made = r.get(found, INT, chooses=False)
-    r.facts.bound(made, [0], [(1 << 32) - 1])
-    return integer(Poly.name(made))
+    return integer(r.bounded(r.get(found, INT, chooses=False), 0, (1 << 32) - 1))
 
 
 def _is(r: Recorder, x: Chosen, string: str) -> str:
     return r.machine("==", Poly.name(x.number), Poly.number(x.strings.index(string)))
 
 
-def _any(r: Recorder, conditions: Sequence[str], wanted: bool) -> Any:
-    """Whether one of the conditions holds, or, unless that is wanted, none."""
+def _any(r: Recorder, conditions: Sequence[str]) -> bool | str:
+    """Whether one of the conditions holds."""
     if not conditions:
-        return not wanted
-    found = conditions[0]
-    for condition in conditions[1:]:
-        found = r.compute("logical_or", [found, condition], [BOOL] * 2, BOOL)
-    return truth_value(found if wanted else negation(r, found))
+        return False
+    return reduce(lambda found, condition: r.compute("logical_or", [found, condition], BOOL), conditions)

@@ -117,10 +117,7 @@ def sliced(r: Recorder, item: slice, extent: Poly, source: int) -> Axis:
         return Axis(count, start, step, source)
     start, stop = _downwards(r, item, extent)
     r.choose(start, stop)
-    length = r.maximum(start - stop, ZERO)
-    if step < -1:
-        length = Poly.name(r.machine("floordiv", length + (-step - 1), Poly.number(-step), [0], [length]))
-    return Axis(length, start, step, source)
+    return Axis(r.in_steps(r.maximum(start - stop, ZERO), -step), start, step, source)
 
 
 def _step(r: Recorder, value: Any) -> int | Poly:
@@ -332,8 +329,7 @@ def _pairs(
 def compress(r: Recorder, array: Array, mask: Array) -> Array:
     """``array[mask]``, in memory: its first extent is the number of true values."""
     r.choose_by_values()
-    for mine, its in zip(array.shape, mask.shape):
-        r.require_equal(mine, its)
+    r.require_alike(array.shape, mask.shape)
     if mask.ndim > array.ndim:
         raise NotStaged("a mask of more axes than the array")
     rest = array.shape[mask.ndim :]
@@ -344,15 +340,12 @@ def compress(r: Recorder, array: Array, mask: Array) -> Array:
     def body(indices: tuple[Poly, ...]) -> None:
         truth = mask.element(indices)
         if not rest:  # without a branch: the place behind the last one gets what is not chosen
-            here = r.get(position, INT)
-            r.facts.bound(here, [0], [mask.size])
-            a.store(r, made, (Poly.name(here),), array.element(indices))
-            r.put(position, r.integer(Poly.name(here) + Poly.name(r.cast(truth, BOOL, INT))), INT)
+            here = r.bounded(r.get(position, INT), 0, mask.size)
+            a.store(r, made, (here,), array.element(indices))
+            r.put(position, r.integer(here + Poly.name(r.cast(truth, BOOL, INT))), INT)
             return
         with r.when(truth):
-            here = r.get(position, INT)
-            r.facts.bound(here, [0], [mask.size - 1])
-            place = Poly.name(here)
+            place = r.bounded(r.get(position, INT), 0, mask.size - 1)
             a.nest(r, rest, lambda i: a.store(r, made, (place, *i), array.element((*indices, *i))))
             r.put(position, r.integer(place + 1), INT)
 
@@ -360,9 +353,8 @@ def compress(r: Recorder, array: Array, mask: Array) -> Array:
         a.nest(r, mask.shape, body)
     else:
         where_true(r, mask, body)
-    count = r.get(position, INT)
-    r.facts.bound(count, [0], [mask.size])
-    return a.in_memory(r, replaced(made.memory, whole=False), array.dtype, (Poly.name(count), *rest))
+    count = r.bounded(r.get(position, INT), 0, mask.size)
+    return a.in_memory(r, replaced(made.memory, whole=False), array.dtype, (count, *rest))
 
 
 def where_true(r: Recorder, mask: Array, body: Callable[[tuple[Poly, ...]], None]) -> None:
@@ -472,15 +464,13 @@ def _scatter_pairs(r: Recorder, array: Array, items: list[Any], value: Any) -> N
 
 
 def _scatter_mask(r: Recorder, array: Array, mask: Array, value: Any) -> None:
-    for mine, its in zip(array.shape, mask.shape):
-        r.require_equal(mine, its)
+    r.require_alike(array.shape, mask.shape)
     rest = array.shape[mask.ndim :]
     position = ""
     if isinstance(value, Array) and value.ndim > len(rest):
         if value.ndim != len(rest) + 1:
             raise NotStaged("a value of more axes than its place")
-        count = a.fold_all(r, "add", INT, mask.shape, lambda i: r.cast(mask.element(i), BOOL, INT))
-        r.require_equal(Poly.name(count), value.shape[0])
+        r.require_equal(Poly.name(a.count_true(r, mask)), value.shape[0])
         position = r.variable()
         r.put(position, r.integer(ZERO), INT)
 
@@ -488,16 +478,14 @@ def _scatter_mask(r: Recorder, array: Array, mask: Array, value: Any) -> None:
         with r.when(mask.element(indices)):
             first: tuple[Poly, ...] = ()
             if position:
-                here = r.get(position, INT)
-                r.facts.bound(here, [0], [value.shape[0] - 1])
-                first = (Poly.name(here),)
+                first = (r.bounded(r.get(position, INT), 0, value.shape[0] - 1),)
 
             def inner(i: tuple[Poly, ...]) -> None:
                 a.store(r, array, (*indices, *i), a.assigned(r, value, array.dtype, (*first, *i)))
 
             a.nest(r, rest, inner)
             if position:
-                r.put(position, r.integer(Poly.name(here) + 1), INT)
+                r.put(position, r.integer(first[0] + 1), INT)
 
     if isinstance(value, Array) and not position and value.ndim == 0:
         value = from_register(r, value.element(()), value.dtype)

@@ -146,7 +146,7 @@ def integer(value: Poly, dtype: np.dtype = INT, python: bool | None = True, flag
     known = value.constant
     if known is not None and python:
         return known
-    return Scalar(dtype, python, "", value, None, flag)
+    return Scalar(dtype, python, "", value, flag=flag)
 
 
 @frozen(eq=False)

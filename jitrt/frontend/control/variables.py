@@ -81,11 +81,8 @@ def number_of(r: Recorder, kind: Number, registers: list[str]) -> Scalar | Chose
     flag = others[0] if kind.python is None else ""
     settled = others[-1] if kind.unsettled else ""
     if not is_word(kind.dtype):
-        return Scalar(kind.dtype, kind.python, name, None, None, flag, settled)
-    if name not in r.facts:
-        limits = np.iinfo(kind.dtype)
-        r.facts.bound(name, [int(limits.min)], [int(limits.max)])
-    return Scalar(kind.dtype, kind.python, "", Poly.name(name), None, flag, settled)
+        return Scalar(kind.dtype, kind.python, name, flag=flag, settled=settled)
+    return Scalar(kind.dtype, kind.python, "", r.of_dtype(name, kind.dtype), flag=flag, settled=settled)
 
 
 class Variable:
@@ -165,12 +162,11 @@ class Variable:
         if kind.contiguous:
             strides = contiguous_strides(shape, kind.dtype)
         else:
-            strides = tuple(Poly.name(_signed(r, next(names))) for _ in range(kind.ndim))
+            strides = tuple(_signed(r, next(names)) for _ in range(kind.ndim))
         view = View(base, offset, strides, kind.origins, is_given=kind.is_given)
         return in_memory(r, view, kind.dtype, shape, kind.c_order)
 
 
-def _signed(r: Recorder, variable: str) -> str:
-    name = r.get(variable, INT, chooses=False)
-    r.facts.bound(name, [-MOST_EXTENT], [MOST_EXTENT])
-    return name
+def _signed(r: Recorder, variable: str) -> Poly:
+    """The stride that a variable holds."""
+    return r.bounded(r.get(variable, INT, chooses=False), -MOST_EXTENT, MOST_EXTENT)

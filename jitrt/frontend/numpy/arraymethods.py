@@ -16,7 +16,7 @@ from ...ir import build as b
 from ...ir.aliasing import is_lent
 from ...ir.extents import hidden
 from ...ir.node import Node
-from ...ir.ops.movement import bitcast
+from ...ir.ops.movement import base_of, bitcast
 from ...ir.ops.operands import PROMOTIONS_KEEP
 from ...ir.ops.optable import NotCovered
 from ...ir.ops.rows import METHODS
@@ -25,8 +25,8 @@ from ...ir.types import ArrayType
 from ..context import offer_loops
 from ..forms import Form, check
 from ..python.userline import is_ours, user_line
-from ..storage import base_of
-from .assignment import assign, assign_item, list_for, mutate
+from .assignment import assign, mutate
+from .flat import Flat
 from .numbers import part
 from .operators import Operators, type_name
 from .order import letter
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .tracer import Tracer
 
 _IS_NEW = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
-_WARNS = _IS_NEW  # of a shape that is set
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
@@ -107,7 +106,7 @@ class ArrayMethods(Operators):
         self._check_array("shape")
         if self._is_given:
             raise Untraceable("sets the shape of an argument", user_line())
-        if _WARNS:
+        if _IS_NEW:
             raise Untraceable("sets the shape of an array, of which NumPy warns", user_line())
         reshaped = self.reshape(shape)
         if reshaped._storage() is not self._storage():
@@ -456,79 +455,3 @@ for _name, _function in tuple(vars(ArrayMethods).items()):
 def _as_array(value: Any) -> Any:
     """A number in the dtype that NumPy gives it alone: until 2.5 `real` and `imag` took what does not fit."""
     return np.asarray(value) if isinstance(value, (bool, int, float, complex)) and not _IS_NEW else value
-
-
-class Flat:
-    """``x.flat``: the elements of an array in C order, for indexing, and an iterator over them."""
-
-    __slots__ = ("base", "index")
-
-    def __init__(self, array: Any):
-        self.base = array
-        self.index = 0
-        """Of the next element; as in NumPy, what is indexed begins again."""
-
-    def _elements(self) -> Tracer:
-        """All elements as one axis, through which the array is written whatever its strides."""
-        array = self.base
-        return array._view(b.view("reshape", array._node, shape=(-1,)))
-
-    def __len__(self) -> int:
-        return self.base.size
-
-    def __iter__(self) -> Flat:
-        return self
-
-    def __next__(self) -> Any:
-        elements = self._elements()
-        if not self.index:
-            iter(elements)  # refuses where there are many
-        if self.index == len(self):
-            raise StopIteration
-        self.index += 1
-        return elements[self.index - 1]
-
-    def copy(self) -> Tracer:
-        return self._elements().copy()
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self._elements().__array__(dtype)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise Untraceable(f".flat.{name} of a value that is being traced", user_line())
-
-    def _check(self, index: Any) -> None:
-        self.index = 0
-        if type(index) is int and not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of bounds for size {len(self)}")
-
-    def __getitem__(self, index: Any) -> Tracer:
-        self._check(index)
-        found = self._elements()[index]
-        return found if found._scalar else found.copy()
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._check(index)
-        if not self.base._is_array():  # they are those of a copy
-            return
-        elements = self._elements()
-        if type(index) is int and (isinstance(value, (list, tuple)) or np.ndim(value)):
-            raise Untraceable("assigns an array to one element", user_line())
-        if isinstance(value, (list, tuple)):
-            value = self.base._new(list_for(value, self.base))
-        if not np.size(value):  # nothing is assigned, if that may be
-            index, value = slice(0, 0), 0
-        if np.ndim(value):  # its elements are repeated, or cut off
-            places = np.resize(np.arange(np.size(value)), np.arange(len(self))[index].shape)
-            value = value.reshape(-1)[places]
-        assign_item(elements, index, value)
-
-
-def _of_elements(compare: Callable[[Any, Any], Any]) -> Callable[[Flat, Any], Any]:
-    return lambda self, other: compare(self.copy(), other.copy() if type(other) is Flat else other)
-
-
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Flat, f"__{_name}__", _of_elements(getattr(operator, _name)))

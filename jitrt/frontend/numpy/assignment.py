@@ -207,7 +207,7 @@ def mask_of(array: Tracer, index: Any) -> tuple[Node, Node] | None:
         (index,) = index
     if not (is_tracer(index) or isinstance(index, np.ndarray)) or index.dtype != np.bool_ or not index.ndim:
         return None
-    node = index._node if is_tracer(index) else array._trace.lift(index)
+    node = array._trace.node_of(index)
     if node.shape != array.shape[: node.type.ndim] or not array._is_array():
         return None  # an error, which NumPy describes
     return node, b.view("reshape", node, shape=node.shape + (1,) * (array.ndim - node.type.ndim))
@@ -223,7 +223,7 @@ def _inner_mask(array: Tracer, index: Any) -> Node | None:
         return None
     (mask,), place = masks, next(k for k, i in enumerate(index) if i is masks[0])
     first = place if Ellipsis not in index[:place] else array.ndim - mask.ndim - (len(index) - place - 1)
-    node = mask._node if is_tracer(mask) else array._trace.lift(mask)
+    node = array._trace.node_of(mask)
     if first < 0 or array.shape[first : first + mask.ndim] != node.shape or len(index) + mask.ndim - 1 > array.ndim:
         return None  # an error, which NumPy describes
     return b.view("reshape", node, shape=node.shape + (1,) * (array.ndim - first - mask.ndim))

@@ -1,20 +1,10 @@
-"""NumPy's creation functions as a traced function sees them: what they make are tracers, which can be written.
-
-`stand_in` is what the copies made by `clones` find in place of NumPy and of these functions. Outside of a trace, and in
-other threads, it does what NumPy does.
-"""
+"""NumPy's creation functions as a traced function sees them: what they make are tracers, which can be written."""
 
 from __future__ import annotations
 
-import cmath
 import contextlib
-import functools
 import inspect
-import math
-import sys
-import types
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -22,57 +12,50 @@ import numpy as np
 
 from ...base.arrays import is_writeable
 from ...base.dtypes import is_twin
-from ...base.once import once
 from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.extents import is_extent
 from ...ir.ops.operands import extents
 from ...ir.ops.optable import MUTATING, NotCovered
-from ...values.functions import is_numpy
 from ...values.masked import Masked
 from ..context import current
 from ..forms import check
-from ..python.classes import asked
-from ..python.elsewhere import Vectorized, refusing
-from ..python.purevalues import why_impure
 from ..python.userline import user_line
 from ..state import Trace
 from ..storage import fit
-from . import draws, maskedfunctions
 from .assignment import converting_for, list_node
-from .numbers import fits_scalar, library_call, stored
-from .operands import phantoms, plain_shape
+from .numbers import fits_scalar, stored
+from .operands import plain_shape
 from .order import letter
-from .pythonsums import accurate_sum
-from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .sequences import sequence
 from .silence import check_parts, watched
-from .standin import ModuleStandIn, StandIn
 from .tracer import Tracer
 
 _NUMERIC = "biufcmM"
 _PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__")
 _NO_MEMORY = (int, float, complex, str, bytes, range, type(None), np.generic, np.ndarray)
 _FILLS: dict[Callable[..., Any], Any] = {np.zeros: 0, np.empty: 0, np.ones: 1, np.full: None}
-_CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray})
+_CONVERSIONS: frozenset[Callable[..., Any]] = frozenset(
+    {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray}
+)
 _ORDERS = {np.ascontiguousarray: "C", np.asfortranarray: "F"}
 # Functions that make arrays of plain arguments alone. Their results are literals of the graph.
-_LITERALS = frozenset(
+_LITERALS = [
     getattr(np, name)
     for name in """arange linspace logspace geomspace eye identity tri indices meshgrid diag diagflat vander tril triu
-    bartlett blackman hamming hanning kaiser fftfreq concatenate stack vstack hstack copy zeros_like ones_like
+    bartlett blackman hamming hanning kaiser concatenate stack vstack hstack copy zeros_like ones_like
     empty_like full_like reshape outer repeat tile where cumsum roll flip sort""".split()
-    if hasattr(np, name)
-)
+]
 _OF_ARRAYS = frozenset({np.split, np.hsplit, np.vsplit, np.dsplit})  # which ask for attributes, and refuse lists
 _SEVERAL_ARRAYS = frozenset("arrays tup operands args xi condlist choices keys sample dates begindates".split())
 _KEPT_LITERALS, _KEPT_BYTES = 128, 1 << 16
 
 
-def _is_traced(value: Any) -> bool:
+def is_traced(value: Any) -> bool:
+    """Whether a value is traced, or a list or tuple holds one that is."""
     if type(value) is Tracer:
         return True
-    return type(value) in (list, tuple) and any(map(_is_traced, value))
+    return type(value) in (list, tuple) and any(map(is_traced, value))
 
 
 def _elements(state: Trace, value: Any, dtype: np.dtype) -> Any:
@@ -106,7 +89,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
         shape = _checked(extents(plain_shape(shape)))
     except NotCovered:  # an error, which NumPy describes
         return function(*args, **kwargs)
-    if _is_traced(fill):
+    if is_traced(fill):
         filling = fill._node if type(fill) is Tracer else list_node(state, fill)
         target = filling.dtype if dtype is None else np.dtype(dtype)
         if not _has_kernels(target):
@@ -163,7 +146,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         value = value._data
     if isinstance(value, np.ndarray) and type(value) is not Tracer:
         return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
-    if not _is_traced(value):
+    if not is_traced(value):
         if _lends_memory(value):
             raise Untraceable(f"makes an array of the memory of a {type(value).__name__}", user_line())
         return literal(state, function(*args, **kwargs))
@@ -235,8 +218,8 @@ def literal(state: Trace, value: Any) -> Any:
 
 
 def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    if _is_traced(args) or _is_traced(list(kwargs.values())):
-        return _array_call(state, function, tuple(map(_timed, args)), {k: _timed(v) for k, v in kwargs.items()})
+    if is_traced(args) or is_traced(list(kwargs.values())):
+        return array_call(state, function, tuple(map(_timed, args)), {k: _timed(v) for k, v in kwargs.items()})
     made = sequence(function, args, kwargs) if state.is_general else None
     if made is not None:
         return Tracer(state.fresh(made), state)
@@ -252,25 +235,16 @@ def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
     return made
 
 
-def _array_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+def array_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """A function of an array, which may be a list of arrays: NumPy finds no tracer in there."""
-    if args and type(args[0]) in (list, tuple) and _is_traced(args[0]) and _takes_array(function):
+    if args and type(args[0]) in (list, tuple) and is_traced(args[0]) and _takes_array(function):
         if not _may_copy(function, args, kwargs):
             raise Untraceable(f"np.{function.__name__} of a list that is not to be copied", user_line())
         args = array_of(state, args[0]), *args[1:]
-    if _is_traced(args) or _is_traced(list(kwargs.values())):
+    if is_traced(args) or is_traced(list(kwargs.values())):
         return function(*args, **kwargs)
     with watched(state, function.__name__):
         return function(*args, **kwargs)
-
-
-def _ufunc_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """A ufunc, or a method of one, each of whose operands may be a list of arrays."""
-    count = getattr(function, "nin", 1 + (function.__name__ == "outer"))
-    if len(args) > count and function in (np.maximum, np.minimum):  # NumPy warns before it asks the operands
-        raise Untraceable(f"np.{function.__name__} with a third positional argument, of which NumPy warns", user_line())
-    arrays = [array_of(state, a) if type(a) in (list, tuple) and _is_traced(a) else a for a in args[:count]]
-    return function(*arrays, *args[count:], **kwargs)
 
 
 @lru_cache(maxsize=256)
@@ -329,19 +303,7 @@ def _from_function(state: Trace, function: Callable[..., Any], args: tuple, kwar
     return f(*literal(state, list(np.indices(shape, dtype=dtype))), **kwargs)
 
 
-def _required(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """``np.require(a, dtype, requirements)``."""
-    if any(map(_is_traced, (*args, *kwargs.values()))):
-        raise Untraceable("calls np.require, which asks how an array lies in memory", user_line())
-    return function(*args, **kwargs)
-
-
-def _error_state(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """``np.geterr()``: one call may have another error state than the next."""
-    raise Untraceable("asks for the error state", user_line())
-
-
-class _Grid:
+class Grid:
     """``np.mgrid`` and ``np.ogrid``."""
 
     def __init__(self, grid: Any):
@@ -355,30 +317,7 @@ class _Grid:
         return getattr(self._grid, name)
 
 
-def _broadcast(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    return _Broadcast(function(*phantoms(args))) if _is_traced(args) else function(*args, **kwargs)
-
-
-class _Broadcast:
-    """``np.broadcast`` of traced arrays, of which the shape is known, and no element."""
-
-    def __init__(self, made: Any):
-        self.shape, self.ndim, self.nd, self.size, self.numiter = (
-            made.shape,
-            made.ndim,
-            made.nd,
-            made.size,
-            made.numiter,
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        raise Untraceable(f"np.broadcast(…).{name} of arrays that are being traced", user_line())
-
-    def __iter__(self) -> Any:
-        raise Untraceable("iterates over arrays that are broadcast", user_line())
-
-
-class _Concatenator:
+class Concatenator:
     """``np.r_`` and ``np.c_``."""
 
     def __init__(self, concatenator: Any):
@@ -387,7 +326,7 @@ class _Concatenator:
     def __getitem__(self, key: Any) -> Any:
         state = current()
         items = key if type(key) is tuple else (key,)
-        if state is None or not _is_traced(items) or any(type(item) is str for item in items):
+        if state is None or not is_traced(items) or any(type(item) is str for item in items):
             return self._concatenator[key]
         parts = [self._part(state, item) for item in items]
         dtype = np.result_type(*map(_promoted, parts))
@@ -416,160 +355,10 @@ def _promoted(part: Any) -> Any:
     return part.dtype if isinstance(part, (np.ndarray, np.generic)) else part
 
 
-def _in_traces(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
-    """What makes objects of one kind, and of another one during a trace."""
-    return lambda *args, **kwargs: (kind if current() is None else traced)(*args, **kwargs)
-
-
-@once
-def _calls() -> dict[int, Callable[..., Any]]:
-    """What calls of functions do during a trace, by the identity of the functions; see `StandIn`."""
-    found: dict[int, Callable[..., Any]] = {id(np.fromfunction): _from_function, id(np.require): _required}
-    found |= {id(np.geterr): _error_state, id(np.broadcast): _broadcast}
-    found |= {id(np.shares_memory): _shares, id(np.may_share_memory): _shares}
-    numeric = [f for library in (math, cmath) for f in vars(library).values() if type(f) is types.BuiltinFunctionType]
-    several: list[tuple[Callable[..., Any], Iterable[Any]]] = [
-        (_filled, _FILLS),
-        (_converted, _CONVERSIONS),
-        (_literal_call, _LITERALS),
-        (draws.made, draws.MAKERS),
-        (_number_call, numeric),
-        (filter_warnings, (warnings.simplefilter, warnings.filterwarnings)),
-    ]
-    for make, functions in several:
-        found |= dict.fromkeys(map(id, functions), make)
-    found |= {id(f): functools.partial(_draw, name) for name, f in vars(np.random).items() if _draws(f)}
-    if sys.version_info >= (3, 12):
-        found |= {id(sum): _python_sum, id(math.sumprod): _sum_of_products}
-    for kind, make in ((type(np.max), _array_call), (np.ufunc, _ufunc_call)):
-        for module in (np, np.linalg, np.fft):
-            found = dict.fromkeys([id(f) for f in vars(module).values() if type(f) is kind], make) | found
-    return found
-
-
-@once
-def _stand_ins() -> dict[int, Any]:
-    """What is seen in place of NumPy's objects, by their identity: others than functions, and functions so far."""
-    found: dict[int, Any] = {id(grid): _Grid(grid) for grid in (np.mgrid, np.ogrid)}
-    found |= {id(concatenator): _Concatenator(concatenator) for concatenator in (np.r_, np.c_)}
-    found[id(np.vectorize)] = _in_traces(np.vectorize, Vectorized)
-    found[id(np.nditer)] = _in_traces(np.nditer, _iterated)
-    found[id(np.errstate)] = _in_traces(np.errstate, ErrorState)
-    found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
-    if hasattr(np, "row_stack"):  # which NumPy 2 warns of, and no dispatcher knows
-        found[id(np.row_stack)] = refusing("np.row_stack, of which NumPy warns")  # noqa: NPY201
-    for module in (np.random, np.random.mtrand, np.linalg, np.fft, np, math, cmath):
-        found[id(module)] = ModuleStandIn(module, _member)
-    return found
-
-
-def _iterated(arrays: Any, *args: Any, **kwargs: Any) -> Any:
-    """``np.nditer`` goes through memory, which the values of what is traced do not lie in."""
-    if any(type(a) is Tracer for a in (arrays if isinstance(arrays, (list, tuple)) else (arrays,))):
-        raise Untraceable("np.nditer of values that are being traced", user_line())
-    return np.nditer(arrays, *args, **kwargs)
-
-
-def _shares(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Whether two arrays have common memory: of parts of one array that is not there yet, their places tell."""
-    x, y = (*args, None, None)[:2]
-    are_parts = all(type(a) is Tracer and a._is_array() for a in (x, y)) and x._storage() is y._storage()
-    probes = x._storage().probes(x._node, y._node) if are_parts else None
-    if probes is None and (type(x) is Tracer or type(y) is Tracer):
-        raise Untraceable(f"np.{function.__name__} of what is being traced", user_line())
-    if probes is None:
-        return function(*args, **kwargs)
-    return function(*probes, *args[2:], **kwargs)
-
-
-@once
-def classes_of_generators() -> dict[type, Any]:
-    """What stands for classes of generators of random numbers, which code may compare with those of its own."""
-    return {kind: _member(kind.__name__, kind) for kind in (np.random.Generator, np.random.RandomState)}
-
-
-def _member(name: str, value: Any) -> Any:
-    """What code finds under a name of a module."""
-    if value is draws.GLOBAL:
-        return draws.of_object(value)
-    found = stand_in(value)
-    return _harmless(name, value) if found is value else found
-
-
-def _harmless(name: str, value: Any) -> Any:
-    """What code finds under a name of a module: where it has the module in a variable, it may look up any of them."""
-    is_class = isinstance(value, type)
-    has_effects = is_numpy(value) and (not is_class or value.__module__.startswith("numpy.random"))
-    reason = why_impure(value, name) if has_effects else None
-    if reason is None:
-        return value
-    return asked(value, reason) if is_class else refusing(reason)
-
-
-def _draws(function: Any) -> bool:
-    """Whether a function draws from NumPy's own generator."""
-    return getattr(function, "__self__", None) is draws.GLOBAL
-
-
-def _draw(name: str, state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """A function that draws from NumPy's own generator."""
-    return getattr(draws.of_object(draws.GLOBAL), name)(*args, **kwargs)
-
-
-def _python_sum(_: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """``sum`` as Python adds numbers since version 3.12."""
-    is_error = len(args) + len(kwargs) > 2 or not args or isinstance((args[1:] or (0,))[0], (str, bytes, bytearray))
-    return function(*args, **kwargs) if is_error else accurate_sum(*args, **kwargs)
-
-
-def _sum_of_products(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """``math.sumprod``, which is accurate for Python's own floats alone."""
-    given = tuple(v if type(v) is Tracer else list(v) for v in args)
-    is_known = not any(type(v) is Tracer or any(type(part) is Tracer for part in v) for v in given)
-    return function(*given) if is_known else state.calls.host_call(function, function.__name__, given, kwargs)
-
-
-def _number_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """A function of Python numbers."""
-    numbers = [v for v in args if type(v) is Tracer]
-    if not numbers or any(v.shape for v in numbers):
-        return function(*args, **kwargs)
-    nodes = [_python_float(state, v) for v in args]
-    made = None if None in nodes or kwargs else library_call(state, function, *nodes)
-    if made is not None:
-        return Tracer(made, state)
-    return state.calls.host_call(function, function.__name__, args, kwargs)
-
-
-def _python_float(state: Trace, value: Any) -> Any:
-    """The node of a number that Python's functions take as a float of the same value; None if it is none."""
-    if type(value) is not Tracer:
-        return state.lift(float(value)) if type(value) in (int, float) else None
-    if value._is_weak():
-        return value._node if value.dtype.kind in "fi" else None
-    return value.item()._node if value.dtype in (np.float64, np.float32) else None
-
-
-def renew(module: types.ModuleType, name: str, value: Any) -> None:
-    """Let traced functions find `value` in a module of NumPy's or Python's, where somebody may have replaced it."""
-    known = _stand_ins()
-    if id(module) in known:
-        vars(known[id(module)])[name] = _member(name, value)
-
-
-def renew_all(module: types.ModuleType) -> None:
-    """Let traced functions find in a module what is there now: their code does not tell what they take from it."""
-    for name, value in list(vars(module).items()):
-        renew(module, name, value)
-
-
-def stand_in(value: Any) -> Any:
-    """What a traced function finds in place of `value`: another object for NumPy and its creation functions."""
-    known = _stand_ins()
-    found = known.get(id(value))
-    if found is not None:
-        return found
-    make = _calls().get(id(value))
-    if make is None:
-        return maskedfunctions.stand_in(value)
-    return known.setdefault(id(value), StandIn(value, make))
+CALLS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.fromfunction: _from_function,
+    **dict.fromkeys(_FILLS, _filled),
+    **dict.fromkeys(_CONVERSIONS, _converted),
+    **dict.fromkeys(_LITERALS, _literal_call),
+}
+"""What calls of creation functions do during a trace; see `StandIn`."""

@@ -160,7 +160,7 @@ def _vectorized(state: Trace, function: Any, args: tuple) -> Tracer | None:
         return None
     found = inlined(function)
     try:
-        nodes = [v._node if is_tracer(v) else state.lift(v) for v in args]
+        nodes = [state.node_of(v) for v in args]
         if not know_loop(function, [n.dtype.type(1).item() if n.type.weak else np.empty(0, n.dtype) for n in nodes]):
             return None
         dtypes = loop_dtypes(function.ufunc, tuple(n.type for n in nodes))
@@ -186,7 +186,7 @@ def _holds(state: Trace, fails: Op, nodes: list[Node]) -> bool:
 def _of_scalars(state: Trace, function: Any, args: tuple) -> Tracer | None:
     if any(v._is_array() if is_tracer(v) else not isinstance(v, (np.generic, int, float, complex)) for v in args):
         return None
-    nodes = [v._node if is_tracer(v) else state.lift(v) for v in args]
+    nodes = [state.node_of(v) for v in args]
     found = inlined(function)
     compiled = found.compiled(tuple(n.dtype for n in nodes))
     result = None if compiled is None else _RETURNED.get(compiled.dtype.char)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..state import Trace
     from .tracer import Tracer
 
-_LIKE_FUNCTIONS = {np.zeros_like: "K", np.ones_like: "K", np.empty_like: "K", np.full_like: "K", np.pad: "A"}
+LIKE_FUNCTIONS = {np.zeros_like: "K", np.ones_like: "K", np.empty_like: "K", np.full_like: "K", np.pad: "A"}
 """What they make is like a copy of their first argument in this memory order."""
 _OF_SCALARS = frozenset({np.dot, np.linalg.multi_dot})  # which give no array without axes
 _ATTRIBUTES = frozenset({np.real, np.imag})  # which they ask numbers of Python's for
@@ -103,8 +103,8 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
     by_blas = func is np.dot and made.dtype.char in "fdFD"  # also a product with a number
     if (by_blas or func is np.select) and made.ndim > 1 and made._node.op.kind is Kind.ELEMENTWISE:
         return made._new(trace.in_order(made._node, None))
-    if func in _LIKE_FUNCTIONS and is_tracer(args[0]):
-        order = letter(kwargs.get("order"), _LIKE_FUNCTIONS[func])
+    if func in LIKE_FUNCTIONS and is_tracer(args[0]):
+        order = letter(kwargs.get("order"), LIKE_FUNCTIONS[func])
         if made.ndim != args[0].ndim and order in ("A", "K"):
             is_turned = args[0].transpose()._is_contiguous() and not args[0]._is_contiguous()
             order = "F" if order == "A" and is_turned else "C"

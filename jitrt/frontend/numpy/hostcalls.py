@@ -18,6 +18,7 @@ from ...ir.extents import is_extent
 from ...ir.interpret import evaluate, stored
 from ...ir.node import Node, type_of
 from ...ir.ops.contractions import RESULT, Call, call_result
+from ...ir.ops.movement import base_of
 from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, WITH_EFFECTS, Kind, NotCovered
 from ...ir.ops.pythonnumbers import python_operation
 from ...ir.ops.steps import RULES, SMALL, Shape, drawn, small_array
@@ -30,7 +31,6 @@ from ..forms import check
 from ..python.userline import user_line
 from ..registers import read_only
 from ..segments import MadeCall, Operand, is_recorded_in_a_loop, outside_of_loops
-from ..storage import base_of
 from .aliases import arrays_of
 from .calls import call_node
 from .draws import MOST_DRAWS
@@ -217,7 +217,7 @@ class HostCalls:
         node = call_node(trace, on_copy, name, args, kwargs)
         known = self._of_constants(node)
         if known is not None:
-            return known._node if is_tracer(known) else trace.lift(known)
+            return trace.node_of(known)
         _offer(function, name)
         if not trace.is_general:
             self._result_of(node)  # raises what NumPy raises, also if nothing depends on what is written

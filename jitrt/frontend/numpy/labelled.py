@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ...base.operators import BINARY, COMPARISONS, UNARY
 from ...errors import Untraceable
 from ...ir import build as b
 from ..python.userline import user_line
 from .maskedoperations import silenced, state
-from .operators import BINARY, COMPARISONS, UNARY, is_tracer
+from .operators import is_tracer
 
 LABELLED, TUPLE, LIST, DICT, OTHER, GIVEN, AGAIN = range(7)  # what a result has been
 NO_NAME = -1  # of what is made of objects with different names

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.operators import BINARY, COMPARISONS, UNARY
 from ...values.masked import Masked
 from .maskedfolds import MaskedFolds, check_out
 from .maskedoperations import (
@@ -29,7 +30,7 @@ from .maskedoperations import (
     unmasked,
     unsafe_divisor,
 )  # fmt: skip
-from .operators import BINARY, COMPARISONS, UNARY, is_tracer
+from .operators import is_tracer
 
 
 class MaskedTracer(MaskedFolds):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.operators import ARITHMETIC, BINARY, COMPARISONS, UNARY
 from ...errors import Untraceable
 from ...ir.extents import Size
 from ...ir.node import Node
@@ -24,10 +25,6 @@ from ..python.userline import user_line
 from ..rolling.loopnumber import LoopNumber
 from .numbers import OVERFLOWING, as_python_float, note_overflow, operation, unary
 
-# Python's operators that turn an integer into a float if the other number is one.
-_CONVERTING = frozenset(
-    (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow)
-)
 _NUMBERS = (np.ndarray, np.generic, int, float, complex)
 
 
@@ -171,7 +168,7 @@ def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any
     """The node of one of two numbers, `tracer` the other; an integer literal as the float that Python makes of it."""
     if isinstance(value, Operators):
         return value._node
-    if type(value) in (int, bool, Size) and tracer._node.dtype.kind == "f" and python in _CONVERTING:
+    if type(value) in (int, bool, Size) and tracer._node.dtype.kind == "f" and python in ARITHMETIC:
         value = float(value)
     return tracer._trace.lift(value)
 
@@ -383,22 +380,6 @@ def traced_complex(*args: Any, **kwargs: Any) -> Any:
 
 
 _OPERANDS: Any = (Operators, *_NUMBERS)
-BINARY = {
-    "add": (np.add, operator.add), "sub": (np.subtract, operator.sub), "mul": (np.multiply, operator.mul),
-    "truediv": (np.divide, operator.truediv), "floordiv": (np.floor_divide, operator.floordiv),
-    "mod": (np.remainder, operator.mod), "pow": (np.power, operator.pow), "matmul": (np.matmul, operator.matmul),
-    "and": (np.bitwise_and, operator.and_), "or": (np.bitwise_or, operator.or_),
-    "xor": (np.bitwise_xor, operator.xor), "lshift": (np.left_shift, operator.lshift),
-    "rshift": (np.right_shift, operator.rshift),
-}  # fmt: skip
-COMPARISONS = {
-    "lt": (np.less, operator.lt), "le": (np.less_equal, operator.le), "gt": (np.greater, operator.gt),
-    "ge": (np.greater_equal, operator.ge), "eq": (np.equal, operator.eq), "ne": (np.not_equal, operator.ne),
-}  # fmt: skip
-UNARY: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
-    "neg": (np.negative, operator.neg), "pos": (np.positive, operator.pos), "abs": (np.absolute, operator.abs),
-    "invert": (np.invert, operator.invert),
-}  # fmt: skip
 _CONVERSIONS: dict[str, Callable[..., Any]] = {
     "bool": bool, "int": int, "float": float, "complex": complex, "index": operator.index, "str": str, "repr": repr,
     "format": format, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "contains": operator.contains,

@@ -79,5 +79,5 @@ def _chosen(condition: Any, x: Any, y: Any) -> Any:
     """One of two of Python's floats."""
     if not is_tracer(condition):
         return x if condition else y
-    nodes = (v._node if is_tracer(v) else condition._trace.lift(v) for v in (x, y))
+    nodes = (condition._trace.node_of(v) for v in (x, y))
     return condition._new(Node(WHERE, (condition._node, *nodes), (), _FLOAT))

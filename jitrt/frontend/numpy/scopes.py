@@ -18,13 +18,13 @@ import numpy as np
 from ...base.frozen import frozen
 from ...errors import Untraceable
 from ...ir.node import Node, topological_order
+from ...ir.ops.movement import base_of
 from ...ir.ops.optable import Kind
 from ...ir.ops.quiet import quieted
 from ...ir.ops.raising import exceptions
 from ..context import current
 from ..python.userline import user_line
 from ..segments import outside_of_loops
-from ..storage import base_of
 
 if TYPE_CHECKING:
     from ..state import Trace

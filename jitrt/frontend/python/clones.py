@@ -24,9 +24,9 @@ from ...values.functions import MISSING, Code, contents, is_callback, is_numpy, 
 from ...values.keys import GENERATORS
 from ..context import current
 from ..numpy import maskedfunctions
-from ..numpy.creation import classes_of_generators, stand_in
 from ..numpy.draws import TracedGenerator, of_object
 from ..numpy.externalcalls import external_call
+from ..numpy.modules import classes_of_generators, stand_in
 from ..numpy.operators import is_tracer, traced_complex, traced_float, traced_int, traced_len
 from ..numpy.standin import USERS_NAMES, StandIn
 from ..rolling.loopsites import only_called

@@ -19,11 +19,11 @@ from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes, is_plain_class
 from ...values.constants import is_constant
 from ...values.frozen import is_frozen
-from ...values.functions import MISSING, PART, contents, is_numpy, underlying
+from ...values.functions import MISSING, PART, cells_of, contents, is_numpy, underlying
 from ...values.keys import GENERATORS
 from ...values.masked import is_masked_constant
-from ..numpy.creation import renew, stand_in
 from ..numpy.draws import GLOBAL, MAKERS
+from ..numpy.modules import renew, stand_in
 from .bytecode import Instruction, decoded, line_of
 from .captures import Capture, Captures
 from .classes import may_ask_values
@@ -305,8 +305,8 @@ class Scan:
             raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
         if name in _LOADS:
             self._global(function, operand, _attributes(instructions, k + 1))
-        elif name == "LOAD_DEREF" and operand in free and operand in _cells(function):
-            cell, attributes = _cells(function)[operand], _attributes(instructions, k + 1)
+        elif name == "LOAD_DEREF" and operand in free and operand in cells_of(function):
+            cell, attributes = cells_of(function)[operand], _attributes(instructions, k + 1)
             if contents(cell) is not PART:
                 place = None if function is self._given else (cell, None)
                 self._loaded(contents(cell), operand, place, attributes)
@@ -434,11 +434,6 @@ def appended_parameters(code: types.CodeType) -> frozenset[int]:
     return frozenset(k for k, name in enumerate(parameters) if name in appended - used)
 
 
-def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
-    """The cells of the variables of the scopes around a function."""
-    return dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-
-
 def _is_captured(instructions: Sequence[Instruction], k: int, function: types.FunctionType) -> bool:
     """Whether what was loaded last, before number `k`, is a module, a function or a class that the code names.
 
@@ -449,7 +444,7 @@ def _is_captured(instructions: Sequence[Instruction], k: int, function: types.Fu
     if last is not None and last.opname in _LOADS:
         value = function.__globals__.get(last.argval)
     elif last is not None and last.opname == "LOAD_DEREF" and last.argval in function.__code__.co_freevars:
-        value = contents(_cells(function)[last.argval])
+        value = contents(cells_of(function)[last.argval])
     else:
         return False
     kind: Any = type(value)

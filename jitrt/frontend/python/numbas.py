@@ -20,7 +20,7 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.ops.optable import MUTATING, MUTATING_METHODS, OPS, Emitter, Kind, Op
 from ...ir.ops.ufuncs import OTHER_UFUNCS
-from ...values.functions import contents
+from ...values.functions import cells_of, contents
 
 if TYPE_CHECKING:
     from ...kernels.numbafunctions import Compiled
@@ -99,9 +99,9 @@ def _may_have_effects(value: Any, inside: tuple[Any, ...]) -> bool:
 
 def _outside(function: types.FunctionType, name: str) -> Any:
     """What a function finds under a name that is not its own."""
-    code = function.__code__
-    if name in code.co_freevars:
-        return contents((function.__closure__ or ())[code.co_freevars.index(name)])
+    cells = cells_of(function)
+    if name in cells:
+        return contents(cells[name])
     return function.__globals__.get(name, getattr(builtins, name, None))
 
 

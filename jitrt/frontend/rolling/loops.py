@@ -206,7 +206,7 @@ def record_cond(
         results: list[Any] = []
         with _closed(state) as recorded:
             structures.append(flatten(choice(*rebuild(structure, iter(parameters))), results))
-        outputs.append([_node(v, state) for v in results])
+        outputs.append([state.node_of(v) for v in results])
         unread.append(_unread(recorded, outputs[-1]))
         kinds.append([_kind(v, state) for v in results])
     if structures[0] != structures[1] or kinds[0] != kinds[1]:
@@ -214,7 +214,7 @@ def record_cond(
     if any(unread):
         outputs = [[*group, witness(nodes)] for group, nodes in zip(outputs, unread)]
     closed = close(outputs, inner, _raising_part([n for nodes in unread for n in nodes]))
-    outer = [_node(v, state) for v in leaves if _is_number(v)]
+    outer = [state.node_of(v) for v in leaves if _is_number(v)]
     made = branch(flag, Branch(*closed.graphs), [*outer, *closed.kept])
     if any(unread):
         state.effects.operation(made[-1])
@@ -263,7 +263,7 @@ def _record(
     if kinds != [_kind(results[k], state) for k in moving]:
         del state.calls.noted[host_calls:]
         raise NotOneNode("a carried value changes its type")
-    new, stacks = [_node(results[k], state) for k in moving], [_node(v, state) for v in stacked]
+    new, stacks = [state.node_of(results[k]) for k in moving], [state.node_of(v) for v in stacked]
     unread = _unread(recorded, [*new, *stacks])
     if unread:  # one more value is carried
         start = np.intp(0)
@@ -273,7 +273,7 @@ def _record(
     outputs = [*new, *stacks]
     closed = close((outputs,), parameters, _raising_part(unread))
     what = Loop(closed.graphs[0], len(moving), len(elements), len(stacked), count, guarded)
-    outer = [_node(initial[k], state) for k in moving] + [_node(a, state) for a in arrays]
+    outer = [state.node_of(initial[k]) for k in moving] + [state.node_of(a) for a in arrays]
     nodes = loop(what, [*outer, *closed.kept])
     final = list(initial)
     for k, kind, node in zip(moving, kinds, nodes):
@@ -339,14 +339,14 @@ _placeholder_numbers = itertools.count()
 
 def _placeholder(state: Trace, value: Any) -> Tracer:
     """A tracer for what `value` is in the first iteration."""
-    kind, node = _kind(value, state), _node(value, state)
+    kind, node = _kind(value, state), state.node_of(value)
     parameter = Node(INPUT, (), b.params(index=next(_placeholder_numbers), placeholder=True), kind.type)
     state.loops.first_values[parameter] = node
     return Tracer(parameter, state, scalar=kind.scalar)
 
 
 def _element(state: Trace, array: Any) -> Tracer:
-    first = b.view("getitem", _node(array, state), index=(0,))
+    first = b.view("getitem", state.node_of(array), index=(0,))
     parameter = Node(INPUT, (), b.params(index=next(_placeholder_numbers), placeholder=True), first.type)
     state.loops.first_values[parameter] = first
     return Tracer(parameter, state, scalar=first.shape == ())
@@ -354,10 +354,6 @@ def _element(state: Trace, array: Any) -> Tracer:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (Tracer, np.ndarray, np.generic, int, float, complex))
-
-
-def _node(value: Any, state: Trace) -> Node:
-    return value._node if type(value) is Tracer else state.lift(value)
 
 
 def _as_tracer(value: Any, state: Trace) -> Any:
@@ -382,7 +378,7 @@ def _promoted(value: Any, wanted: Kind, found: Kind, state: Trace) -> Any:
     if np.result_type(*numbers) != found.type.dtype or (found.type.weak and not wanted.type.weak):
         return value  # the next iteration may give another type, which both fit
     if not found.type.weak:
-        return Tracer(b.cast(_node(value, state), found.type.dtype), state, scalar=found.scalar)
+        return Tracer(b.cast(state.node_of(value), found.type.dtype), state, scalar=found.scalar)
     if isinstance(value, (int, float)):
         return found.type.dtype.type(value).item()
     raise NotOneNode("a carried number changes its type")

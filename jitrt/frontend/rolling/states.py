@@ -13,6 +13,7 @@ from ...base.frozen import frozen, record
 from ...ir.node import Node
 from ...ir.ops.updates import Region
 from ...values.attributes import attributes_of
+from ...values.constants import SIMPLE
 from ...values.functions import MISSING, contents
 from ...values.growing import Appended, Unread
 from ...values.kinds import DICT, OBJECT, Kind, kind_of
@@ -107,7 +108,7 @@ class State:
 
 
 # Values that nothing changes.
-_SIMPLE = (int, float, complex, bool, str, bytes, type(None), slice, range, type(...), np.dtype, type, np.generic)
+_SIMPLE = (*SIMPLE, type)
 _FIXED = (types.BuiltinFunctionType, types.ModuleType, np.ufunc)
 
 

@@ -305,9 +305,7 @@ class Call:
         return self.name
 
 
-_WRITING = {np.sort}
-if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
-    _WRITING |= {getattr(np.fft, name) for name in "fft ifft rfft irfft hfft ihfft".split()}
+_WRITING = frozenset({np.sort, np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft})
 _answers: dict[tuple[int, Call], Any] = {}
 _NO_ANSWER = object()
 

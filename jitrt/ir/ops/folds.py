@@ -47,6 +47,8 @@ REDUCE_FMAX = _fold(np.fmax, lambda t: t.type(np.nan) if t.kind in "fc" else _lo
 REDUCE_FMIN = _fold(np.fmin, lambda t: t.type(np.nan) if t.kind in "fc" else _highest(t))
 REDUCE_OR = _fold(np.logical_or, lambda t: np.False_)
 REDUCE_AND = _fold(np.logical_and, lambda t: np.True_)
+FOLDS = {op.ufunc.__name__: op for op in FOLD_IDENTITY if op.ufunc is not None}
+"""The folds by the names of their ufuncs."""
 
 
 def reduce(op: Op, x: Node, axes: tuple[int, ...], keepdims: bool = False) -> Node:

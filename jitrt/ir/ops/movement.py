@@ -260,7 +260,7 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Node:
     return transpose(flip(m, second), order) if turns == 1 else flip(transpose(m, order), second)
 
 
-def storage(node: Node) -> Node:
+def base_of(node: Node) -> Node:
     """The node whose memory holds `node`: itself, or the base of a view, or the call that a result comes from."""
     while node.op.kind is Kind.VIEW:
         node = node.args[0]

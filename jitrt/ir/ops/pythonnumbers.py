@@ -11,15 +11,14 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ...base.operators import ARITHMETIC
 from ..node import Node, type_of
 from .optable import LIBM, Kind, Op, row
 
 _OPERATORS: dict[Callable[[Any, Any], Any], Op] = {
     function: row(Op(f"python_{function.__name__}", Kind.HOST, numpy=function, library="python"))
-    for function in (
-        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
-    )
-}  # fmt: skip
+    for function in ARITHMETIC
+}
 
 
 def python_operation(function: Callable[..., Any], args: tuple[Node, ...], value: Any) -> Node | None:
