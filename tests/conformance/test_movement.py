@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from compare import check, together
 from operands import ordinary
+from texts import function_of
+
+import jitrt
 
 VIEWS = {
     "negative step": lambda x: x[::-1, 1::2],
@@ -260,3 +263,19 @@ def test_float_to_integer_out_of_range(source):
 
 def casting(target):
     return lambda x: (x.astype(target), x.astype(target, copy=False), x[0].astype(target))
+
+
+@pytest.mark.parametrize("number", [2.5, 3, True, 1 + 2j, np.float64(2.5), np.int32(3)], ids=repr)
+@pytest.mark.parametrize("text", ["squeeze(v)", "transpose(v)", "copy(v)", "reshape(v, ())"])
+def test_views_of_numbers(text, number):
+    """Of a number of Python's NumPy makes an array without axes, of its own it gives a number for some."""
+    function = function_of(f"def f(v):\n    return np.{text}\n")
+
+    def outcome(called):
+        try:
+            made = called(number)
+        except (TypeError, AttributeError) as error:
+            return type(error)
+        return type(made), made.dtype, made.shape, repr(made)
+
+    assert outcome(jitrt.jit(function)) == outcome(function)

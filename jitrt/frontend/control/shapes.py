@@ -81,7 +81,7 @@ def _squeeze(r: Recorder, array: Array, axis: Any = None) -> Array:
         axes = [k for k, extent in enumerate(array.shape) if extent == a.ONE]
         for k in set(range(array.ndim)).difference(axes):
             r.require(array.shape[k] - 2)
-        if not axes:
+        if not axes and array.ndim:
             return array
     else:
         axes = [_axis(array.ndim, k) for k in (axis if isinstance(axis, tuple) else (axis,))]

@@ -176,6 +176,8 @@ def expand_dims(a: Any, axis: Any) -> Node:
 
 @numpy_function(np.squeeze, method="squeeze", view=True)
 def squeeze(a: Any, axis: Any = None) -> Node:
+    if isinstance(a, Node) and a.type.weak:  # of which NumPy makes an array without axes
+        raise NotCovered("squeeze of a number of Python's")
     a = strong_node(a)
     every = tuple(k for k, n in enumerate(a.shape) if n == 1) if axis is None else ()
     axes = every if axis is None else b.normalize_axes(axis, a.type.ndim)
