@@ -53,7 +53,7 @@ def save(program: Program, path: str | os.PathLike[str], *calls: Sequence[Any]) 
     >>> expr.load(path)(3.0)
     np.float64(9.0)
     """
-    leaves = {e.name: e for root in program.roots for e in root.leaves}
+    leaves = program._leaves
     if not calls and all(leaves[name].type.is_complete for name in program.inputs):
         calls = (tuple(example(leaves[name]) for name in program.inputs),)
     files: dict[str, bytes] = {}

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from .missing import SUFFIX, taken_apart
+from .types import UNKNOWN
 
 Loader = Callable[[Any, Sequence[str]], Mapping[str, Any]]
 _MISSING = object()
 
 
-def load(source: Any, names: Sequence[str], given: Mapping[str, Any], loader: Loader | None = None) -> list[Any]:
+def load(
+    source: Any,
+    names: Sequence[str],
+    given: Mapping[str, Any],
+    loader: Loader | None = None,
+    types: Mapping[str, Any] = MappingProxyType({}),
+) -> list[Any]:
     """The inputs, in the order of `names`.
 
     Parameters
@@ -25,6 +33,8 @@ def load(source: Any, names: Sequence[str], given: Mapping[str, Any], loader: Lo
         Inputs that go first.
     loader : callable, optional
         ``loader(source, names)`` gives a mapping; in place of what is known of `source`.
+    types : mapping of str to Known, optional
+        What is known of the types of the inputs.
 
     Raises
     ------
@@ -45,7 +55,7 @@ def load(source: Any, names: Sequence[str], given: Mapping[str, Any], loader: Lo
             continue
         found = given[base] if base in given else _column(source, base) if _is_frame(source) else find(base)
         if found is not _MISSING:
-            value, values[k] = taken_apart(found)
+            value, values[k] = taken_apart(found, types.get(base, UNKNOWN))
             if base in names:
                 values[names.index(base)] = value
     if missing := [name for name, value in zip(names, values) if value is _MISSING]:

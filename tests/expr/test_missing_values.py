@@ -108,6 +108,46 @@ def test_columns_of_pandas(dtype):
     assert expr.evaluate(x * 2, x=pd.Series([1, 2], dtype="Int64")).tolist() == [2, 4]
 
 
+_TIMES = ["2020-01-01", None, "2020-01-03"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda pd: pd.Series(pd.to_datetime(_TIMES)),
+        lambda pd: pd.Series(pd.to_datetime(_TIMES, utc=True)),
+        lambda pd: pd.Series(pd.to_timedelta(["1D", None, "2D"])),
+        lambda pd: pd.Series([1.0, None, 3.0], dtype="f4"),
+        lambda pd: pd.Series([1, None, 3], dtype="Int16"),
+        lambda pd: pd.Series([True, None, False], dtype="boolean"),
+        lambda pd: pd.Series(["a", None, "b"], dtype="string"),
+        lambda pd: pd.Series(["a", None, "b"], dtype="category"),
+        lambda pd: pd.Series(["a", None, "b"], dtype=object),
+    ],
+)
+def test_columns_of_any_dtype_stay_as_they_are(make):
+    pd = pytest.importorskip("pandas")
+    column, x = make(pd), expr.optional_leaf("x")
+    before = column.copy(deep=True)
+    for given in (column, column.array):
+        found = expr.evaluate(x, x=given)
+        assert np.ma.getmaskarray(found).tolist() == [False, True, False]
+        assert pd.Series(found.data[[0, 2]]).tolist() == column[[0, 2]].tolist()
+    assert expr.compile(x).run(pd.DataFrame({"x": column})).mask.tolist() == [False, True, False]
+    pd.testing.assert_series_equal(column, before)
+    if pd.api.types.is_string_dtype(column):
+        assert expr.evaluate(x + "!", x=column).tolist() == ["a!", None, "b!"]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f8", "i4", "u8", "?", "c8", "M8[D]", "m8[s]", "U3", None])
+@pytest.mark.parametrize("shape", [(), (3,), (None, 2)])
+def test_nothing_is_given_for_leaves_of_any_type(dtype, shape):
+    x = expr.leaf("x", expr.optional(dtype), shape=shape) if dtype else expr.optional_leaf("x", shape=shape)
+    for missing in (None, np.ma.masked):
+        found = expr.evaluate(x == x, x=missing)
+        assert found is None if shape == () else (found.mask.all() and found.ndim == len(shape))
+
+
 def test_what_they_have_not():
     with pytest.raises(AttributeError, match="no 'sort': coalesce it first"):
         expr.optional_leaf("x").sort()
