@@ -177,6 +177,8 @@ class Expression:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(getattr(type(v), "__array_ufunc__", None) not in _KNOWN for v in inputs):
             return NotImplemented
+        if any(_is_masked(v) for v in inputs):
+            return getattr(ufunc, method)(*_lifted(inputs), **kwargs)
         operation = operation_of(ufunc)
         if method == "at":
             raise TypeError(f"expressions write into nothing, as {operation.name}.at does")
@@ -185,6 +187,10 @@ class Expression:
         return applied(operation, inputs, kwargs)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if not all(issubclass(t, (Expression, np.ndarray)) for t in types):
+            return NotImplemented
+        if any(issubclass(t, np.ndarray) and t is not np.ndarray and issubclass(t, np.ma.MaskedArray) for t in types):
+            return func(*_lifted(args), **kwargs)
         return applied(operation_of(func), args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -228,6 +234,17 @@ def _known_dtype(e: Expression) -> np.dtype:
 
 
 _OF_ARRAYS = MUTATING_METHODS | {"dump", "tofile"}
+
+
+def _is_masked(value: Any) -> bool:
+    # NumPy imports `numpy.ma` when it is first asked for.
+    return isinstance(value, np.ndarray) and type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray)
+
+
+def _lifted(values: tuple) -> Any:
+    from .missing import lifted
+
+    return lifted(values)
 
 
 def _operator(ufunc: np.ufunc, reflected: bool) -> Callable[[Expression, Any], Any]:
@@ -375,6 +392,8 @@ def literal(value: Any) -> Expression:
     """
     if isinstance(value, Expression):
         return value
+    if _is_masked(value):
+        raise TypeError("a masked array is no literal, as elements are missing: expr.optional takes it")
     if not isinstance(value, _NUMBERS):
         array = np.asarray(value)
         if is_writeable(array) or not isinstance(value, np.ndarray) or not array.dtype.isnative:
