@@ -16,12 +16,14 @@ from ..frontend.trace import Request, Traced, trace
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import CONSTANT, INPUT, Kind, Op
+from ..ir.ops.updates import UPDATE, region_between, through
 from ..passes.prepare import prepare
 from ..schedule.byhand import ByHand
 from ..schedule.byhand import by_hand as schedule_by_hand
 from ..values.kinds import rebuild
 from ..values.trees import leaf_count
-from .calls import GETITEM, Operation, method, operation_named
+from .assigned import assigned
+from .calls import GETITEM, LITERAL, Operation, method, operation_named
 from .program import Program, example
 from .program import compile as program_of
 from .tree import Expression, applied, leaf, literal, name
@@ -76,21 +78,25 @@ def result_of(traced: Traced, names: Sequence[str], values: Mapping[Node, str]) 
 
 def _results(traced: Traced) -> list[Node | Result]:
     """For each leaf of the result its node; what is none as it is."""
-    graph = traced.graph
+    graph, written = traced.graph, dict(traced.written)
     leaves: list[Node | Result] = []
     for result in traced.results[: leaf_count(traced.structure)]:
         if result.source not in ("array", "input"):
             leaves.append(result)
-            continue
-        base = graph.outputs[result.index] if result.source == "array" else graph.inputs[result.index]
-        leaves.append(base if result.view is None else result.view)
+        elif result.source == "input" and result.index in written:  # what it holds afterwards
+            base, view = graph.inputs[result.index], result.view
+            after = graph.outputs[written[result.index]]
+            leaves.append(after if view is None else through(after, region_between(view, base)))
+        else:
+            base = graph.outputs[result.index] if result.source == "array" else graph.inputs[result.index]
+            leaves.append(base if result.view is None else result.view)
     return leaves
 
 
-def _value(result: Result) -> Expression:
+def _value(result: Result) -> Any:
     if result.source != "value":
         raise ValueError("the function returns an object of its caller's")
-    return literal(result.value)
+    return None if result.value is None else literal(result.value)
 
 
 def _expression(node: Node, args: list[Expression]) -> Expression:
@@ -102,8 +108,12 @@ def _expression(node: Node, args: list[Expression]) -> Expression:
         raise ValueError("the graph has inputs that are numbers of elements")
     if op.name == "getitem":
         return applied(GETITEM, (args[0], decode_index(given["index"])), {})
-    if op.name == "cast":
+    if op is UPDATE:
+        return assigned(node, *args)
+    if op.name == "cast" and not node.args[0].type.weak:
         return applied(method("astype"), (args[0], given["dtype"]), {})
+    if op.name == "cast" and args[0].operation is LITERAL:  # a number of Python's, which has no methods
+        return literal(np.asarray(args[0].value).astype(given["dtype"])[()])
     if not args:
         raise ValueError(f"{op.name} is no operation on values")
     made = applied(_operation(op, given), args, given)

@@ -168,6 +168,8 @@ class Reader:
                 return np.frombuffer(base64.b64decode(data), dtype_of(dtype)).reshape(shape)
             case ast.Name(id="name") if len(args) == 2:
                 return applied(NAMED, (literal(args[0]), args[1]), {})
+            case ast.Name(id="literal") if len(args) == 1:
+                return _given(args[0])
             case ast.Name(id="slice"):
                 return slice(*args)
             case ast.Name(id="float" | "complex" | "int" | "bool") if not any(isinstance(a, Expression) for a in args):

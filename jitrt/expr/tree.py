@@ -441,7 +441,6 @@ def applied(operation: Operation, args: Sequence[Any], kwargs: dict[str, Any]) -
     if kwargs.get("out") is not None or (place is not None and any(v is not None for v in args[place : place + 1])):
         raise TypeError("expressions write into nothing: leave `out` away")
     kwargs = {key: value for key, value in kwargs.items() if key != "out"}
-    of_elements = isinstance(operation.apply, np.ufunc) or operation.name in _OF_ELEMENTS or operation.parameters
 
     def given(value: Any) -> Expression | None:
         if isinstance(value, Expression):
@@ -451,10 +450,15 @@ def applied(operation: Operation, args: Sequence[Any], kwargs: dict[str, Any]) -
     def element(value: Any) -> Expression | None:
         return literal(value) if isinstance(value, _NUMBERS) else given(value)
 
-    template, operands = take_apart(args, kwargs, element if of_elements else given, given)
+    template, operands = take_apart(args, kwargs, element if takes_elements(operation) else given, given)
     if not operands:
         raise TypeError(f"{operation.name} is given no expression")
     return Expression(operation, tuple(operands), template)
+
+
+def takes_elements(operation: Operation) -> bool:
+    """Whether numbers among its arguments by position are operands, and no axes or extents."""
+    return isinstance(operation.apply, np.ufunc) or operation.name in _OF_ELEMENTS or bool(operation.parameters)
 
 
 def nodes_of(roots: Sequence[Expression]) -> list[Expression]:
