@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .known import UNKNOWN, Known
 from .missing import FILLING, SUFFIX
-from .types import UNKNOWN, Known
 
 Loader = Callable[[Any, Sequence[str]], Mapping[str, Any]]
 _MISSING = object()

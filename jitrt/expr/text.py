@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Nested, Operand, filled, operation_of, static_value
+from .known import dtype_text
 from .tree import Expression, nodes_of, takes_elements
-from .types import dtype_text
 
 _MOST_WRITTEN_OUT = 16  # elements of an array
 _TEMPORARY = re.compile(r"t\d+")

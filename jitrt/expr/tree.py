@@ -17,7 +17,8 @@ from ..ir.ops.optable import MUTATING_METHODS
 from ..values.frozen import frozen
 from . import calls
 from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Operation, operation_of, take_apart
-from .types import Known, Tuple, infer, known_type
+from .known import Known, Tuple, known_type
+from .types import infer
 
 _interned: weakref.WeakValueDictionary[Hashable, Expression] = weakref.WeakValueDictionary()
 _EQUALITIES = frozenset({"np.equal", "np.not_equal"})
@@ -247,19 +248,25 @@ def _lifted(values: tuple) -> Any:
     return lifted(values)
 
 
-def _operator(ufunc: np.ufunc, reflected: bool) -> Callable[[Expression, Any], Any]:
+def _operator(ufunc: Callable[..., Any], reflected: bool) -> Callable[[Expression, Any], Any]:
     if reflected:
         return lambda self, other: ufunc(other, self)
     return lambda self, *other: ufunc(self, *other)
 
 
+def _power(x: Any, y: Any) -> Any:
+    # NumPy's arrays are squared, which are booleans as integers of eight bits, and as long ones by the ufunc.
+    is_square = type(y) is int and y == 2 and isinstance(x, Expression) and x.dtype == np.bool_ and x.ndim != 0
+    return np.square(x) if is_square else np.power(x, y)
+
+
 def _define_operators() -> None:
-    binary = {
+    binary: dict[str, Callable[..., Any]] = {
         "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
-        "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "divmod": np.divmod, "and": np.bitwise_and,
+        "mod": np.remainder, "pow": _power, "matmul": np.matmul, "divmod": np.divmod, "and": np.bitwise_and,
         "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
     }  # fmt: skip
-    others = {
+    others: dict[str, Callable[..., Any]] = {
         "neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert, "eq": np.equal,
         "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     }  # fmt: skip
