@@ -165,7 +165,7 @@ class Reader:
                 dtype, shape, data = args
                 if not isinstance(data, str):
                     raise ValueError("a literal of objects has no text")
-                return np.frombuffer(base64.b64decode(data), dtype_of(dtype)).reshape(shape)
+                return np.frombuffer(bytearray(base64.b64decode(data)), dtype_of(dtype)).reshape(shape)
             case ast.Name(id="name") if len(args) == 2:
                 return applied(NAMED, (literal(args[0]), args[1]), {})
             case ast.Name(id="literal") if len(args) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import keyword
 import math
 import operator
@@ -362,16 +363,22 @@ def _source(operation: Operation, name: str, dtype: Any, ndim: int | None, shape
 
 
 class Literal(Constant):
-    """The value of a literal: arrays are compared by their bytes where that is cheap."""
+    """The value of a literal: arrays are compared by their bytes, large ones by a hash of these if `is_own` says so.
+
+    What is not its own may be a file in memory, which nobody has to read.
+    """
 
     __slots__ = ()
     _COMPARED_BY_BYTES = 1 << 16
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Any, is_own: bool = False):
         super().__init__(value)
         if type(value) is int:  # of any length
             self.key = "int", value
-            self._hash = hash(self.key)
+        elif is_own and value.nbytes > self._COMPARED_BY_BYTES and not value.dtype.hasobject:
+            digest = hashlib.sha256(np.ascontiguousarray(value).view(np.uint8).data).digest()
+            self.key = type(value).__name__, value.dtype.str, value.shape, value.strides, digest
+        self._hash = hash(self.key)
 
 
 def literal(value: Any) -> Expression:
@@ -401,14 +408,16 @@ def literal(value: Any) -> Expression:
         return value
     if _is_masked(value):
         raise TypeError("a masked array is no literal, as elements are missing: expr.optional takes it")
+    is_own = False
     if not isinstance(value, _NUMBERS):
         array = np.asarray(value)
-        if is_writeable(array) or not isinstance(value, np.ndarray) or not array.dtype.isnative:
+        is_own = is_writeable(array) or not isinstance(value, np.ndarray) or not array.dtype.isnative
+        if is_own:
             array = array.astype(array.dtype.newbyteorder("="))
         if array.dtype.hasobject and array is not value and not array.ndim:
             raise TypeError(f"a {type(value).__name__} is no value of an expression")
         value = array if array.dtype.hasobject else frozen(array)
-    return Expression(LITERAL, (), Literal(value))
+    return Expression(LITERAL, (), Literal(value, is_own))
 
 
 def name(e: Any, name: str) -> Expression:

@@ -53,8 +53,8 @@ def _broadcast(shapes: Sequence[tuple[int | None, ...] | None]) -> tuple[int | N
     """
     extents: list[int | None] = []
     for axis in itertools.zip_longest(*(reversed(s) for s in shapes if s is not None), fillvalue=1):
-        own = {*axis} - {1}
-        if len(own - {None}) > 1:
+        known = {n for n in axis if n not in (None, 1)}
+        if len(known) > 1:
             return _NONE
-        extents.append(max(own - {None}, default=None) if own else 1)
+        extents.append(None if None in axis and not known else max(known, default=1))
     return None if None in shapes else tuple(reversed(extents))

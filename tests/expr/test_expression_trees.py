@@ -1,6 +1,7 @@
 """Expressions: what they are made of, their types, and NumPy's errors while they are built."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -338,3 +339,19 @@ def test_what_cannot_fit_raises_although_extents_are_open(function, dtypes, shap
 
 def test_types_beside_an_array_without_axes():
     assert (expr.leaf("x", "f4", ndim=1) + np.array(1.0)).dtype == np.float64
+
+
+@pytest.mark.parametrize("size", [100, 8_000, 9_000, 40_000])
+def test_literals_of_any_size_are_equal_to_themselves(size):
+    for values in (
+        np.arange(float(size)),
+        np.arange(size) * 1j,
+        np.arange(size).astype("M8[s]"),
+        np.arange(size) > 9,
+    ):
+        e = expr.literal(values)
+        assert expr.literal(values) is e is expr.literal(values.copy()) and expr.literal(values[::-1]) is not e
+        assert pickle.loads(pickle.dumps(e)) is e and expr.from_json(expr.to_json(e)) is e and expr.parse(str(e)) is e
+        assert (expr.leaf("x") == e) is (expr.leaf("x") == values)
+        values[-1] = values[0]
+        assert expr.literal(values) is not e
