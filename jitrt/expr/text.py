@@ -20,7 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Nested, Operand, filled, operation_of, static_value
+from .calls import (
+    GETITEM,
+    LEAF,
+    LITERAL,
+    NAMED,
+    PLACEHOLDER,
+    Nested,
+    Operand,
+    filled,
+    is_current,
+    operation_of,
+    static_value,
+)
 from .known import dtype_text
 from .tree import Expression, nodes_of, takes_elements
 
@@ -162,6 +174,9 @@ def _atom(text: str) -> str:
 
 def to_text(e: Expression) -> str:
     """The text of an expression."""
+    from .transform import up_to_date
+
+    e = up_to_date(e)
     writer = Writer([e], literal_text, _called, lambda value: static_text(value, for_people=True))
     given = [_parameter(n) for n in writer.parameters]
     given += ["*", *(_parameter(n) for n in writer.placeholders)] if writer.placeholders else []
@@ -173,7 +188,8 @@ def _called(node: Expression) -> str:
     operation = node.operation
     if operation.name.startswith(("np.", "scipy.")):
         return operation.name
-    return "name" if operation is NAMED else f"op[{operation.name!r}]"
+    replaced = "" if is_current(operation) else " (made anew since)"  # there is no such name
+    return "name" if operation is NAMED else f"op[{operation.name + replaced!r}]"
 
 
 def _parameter(e: Expression) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from operator import is_
 from typing import Any, overload
 
 import numpy as np
 
 from ..frontend.python.externals import is_external
-from .calls import LITERAL, PLACEHOLDER, Operation, filled, is_source, register
+from .calls import LITERAL, PLACEHOLDER, Operation, filled, is_current, is_known, is_source, operation_named, register
 from .missing import listed, mapped
 from .tree import Expression, literal, nodes_of, placeholder
 
@@ -167,10 +168,21 @@ def expanded(e: Expression) -> Expression:
 
 def expanded_all(roots: Iterable[Expression]) -> dict[Expression, Expression]:
     """What `expanded` gives, for several expressions."""
+    return _expanded(roots, lambda operation: True)
+
+
+def up_to_date(e: Expression) -> Expression:
+    """`e` with what they are made of in place of operators whose names lead to others that have been made since."""
+    if all(is_current(n.operation) for n in e.nodes):
+        return e
+    return _expanded([e], lambda operation: not is_current(operation))[e]
+
+
+def _expanded(roots: Iterable[Expression], chosen: Callable[[Operation], bool]) -> dict[Expression, Expression]:
 
     def body(node: Expression) -> Expression | None:
         operation = node.operation
-        if operation.body is None:
+        if operation.body is None or not chosen(operation):
             return None
         args, _ = filled(node.template, node.operands)
         inner = expanded(operation.body)
@@ -193,9 +205,9 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
     Parameters
     ----------
     function : callable
-        Called once, on placeholders for its parameters; gives an expression. A function that numba has compiled, one
-        that `jitrt.operation` has made, or one that `jitrt.pure` vouches for, is an operation as it is; it must not
-        write into its arguments.
+        Called once, on placeholders for its parameters, whose defaults are those of calls; gives an expression. A
+        function that numba has compiled, one that `jitrt.operation` has made, or one that `jitrt.pure` vouches for,
+        is an operation as it is; it must not write into its arguments.
     name : str, optional
         By default that of the function.
 
@@ -207,7 +219,9 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
     Raises
     ------
     ValueError
-        If the function has parameters with stars, or the name is one of NumPy's.
+        If the function has parameters with stars, or the name is that of another operation, unless that was made of
+        a function of the same name in the same module: this one takes its place, as when a notebook runs again, and
+        what is made of that one is shown, pickled and saved without its name.
 
     Examples
     --------
@@ -233,11 +247,15 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
     if function is None:
         return lambda f: operator(f, name=name)  # type: ignore[call-overload]
     own = name or function.__name__.partition(".")[0]
-    if own.startswith((".", "np.", "scipy.")) or own in ("leaf", "literal", "placeholder", "getitem", "name"):
+    if own.startswith((".", "np.", "scipy.", "row.")):
         raise ValueError(f"{own!r} is the name of another operation")
     if is_external(function):
-        return register(Operation(own, function))
+        return _registered(Operation(own, function), function)
     parameters = inspect.signature(function).parameters.values()
+    defaults = []
+    for p in parameters:
+        with suppress(TypeError):  # of what is no value of an expression
+            defaults += [(p.name, literal(p.default))] if p.default is not p.empty else []
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         raise ValueError("an operator has a fixed number of parameters")
     names = tuple(p.name for p in parameters)
@@ -245,7 +263,31 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
     others = {str(p.name) for p in body.nodes if p.operation is PLACEHOLDER} - {*names}
     if others:
         raise ValueError(f"{own} depends on placeholders that are no parameters: {', '.join(sorted(others))}")
-    return register(Operation(own, _refuse, body, names))
+    return _registered(Operation(own, _refuse, body, names, tuple(defaults)), function)
+
+
+_functions: dict[str, tuple[str, str]] = {}
+"""The modules and names of the functions of which operators have been made, by the names of these."""
+
+
+def _registered(made: Operation, function: Callable[..., Any]) -> Operation:
+    """Let `made` be found by its name, in place of an earlier one of the same function, as when a notebook runs again.
+
+    One that says the same is given in its place.
+    """
+    where = str(getattr(function, "__module__", "")), getattr(function, "__qualname__", made.name)
+    if not is_known(made.name) or _functions.get(made.name) == where:
+        known = operation_named(made.name) if is_known(made.name) else None
+        _functions[made.name] = where
+        return known if known is not None and _say_the_same(made, known) else register(made)
+    module, name = _functions.get(made.name, ("jitrt", made.name))
+    raise ValueError(f"{made.name!r} is the name of another operation, which {name} of {module} is: give a name")
+
+
+def _say_the_same(one: Operation, other: Operation) -> bool:
+    of_one, of_other = ((o.apply, o.body, *(value for _, value in o.defaults)) for o in (one, other))
+    names = [(o.parameters, [name for name, _ in o.defaults]) for o in (one, other)]
+    return names[0] == names[1] and all(map(is_, of_one, of_other))
 
 
 def _refuse(*args: Any) -> Any:

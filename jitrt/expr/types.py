@@ -181,7 +181,7 @@ def _as_numpy_answers(
 def _holding(content: Callable[[np.ndarray], np.ndarray], shape: Sequence[int], type_: ArrayType) -> Any:
     """A value of that type that holds `content`."""
     values = content(np.arange(math.prod(shape)).reshape(shape))
-    made = (values if type_.dtype.kind == "c" else values.real).astype(type_.dtype)[()]
+    made = np.asarray(values if type_.dtype.kind == "c" else values.real).astype(type_.dtype)[()]
     return made.item() if type_.weak else made
 
 
