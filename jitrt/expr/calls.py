@@ -56,8 +56,11 @@ class Operation:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The expression that applies it; what is no expression among the operands is a literal."""
+        from .missing import Optional
         from .tree import applied
 
+        if self.apply is not None and not self.parameters and any(isinstance(v, Optional) for v in args):
+            return self.apply(*args, **kwargs)
         if self.parameters:
             args, kwargs = self._by_position(args, kwargs), {}
         return applied(self, args, kwargs)

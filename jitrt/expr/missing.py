@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..base.frozen import frozen
+from .calls import LEAF, PLACEHOLDER
+from .known import Known, Tuple
 from .missingfolds import FOLDS, count, filled, kept
-from .tree import Expression, leaf, literal
+from .tree import Expression, leaf, literal, nodes_of
 from .tree import name as named
 
 SUFFIX = "_present"
@@ -97,6 +99,45 @@ class Optional(NDArrayOperatorsMixin):
 
     def __iter__(self) -> Iterator[Optional]:
         return (self[k] for k in range(len(self.value)))
+
+    @property
+    def type(self) -> Known | Tuple:
+        """What is known of the type of the value."""
+        return self.value.type
+
+    @property
+    def dtype(self) -> np.dtype | None:
+        """The dtype of the value; None if it is open."""
+        return self.value.dtype
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """The extents of the value, None for those that are open; None if the rank is."""
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int | None:
+        """The rank of the value; None if it is open."""
+        return self.value.ndim
+
+    @property
+    def nodes(self) -> tuple[Expression, ...]:
+        """All expressions that the value and its presence consist of, operands before what uses them."""
+        return tuple(nodes_of([self.value, self.present]))
+
+    @property
+    def leaves(self) -> tuple[Expression, ...]:
+        """The leaves, in the order in which they are met."""
+        return tuple(n for n in self.nodes if n.operation is LEAF)
+
+    @property
+    def placeholders(self) -> tuple[Expression, ...]:
+        """The placeholders, in the order in which they are met."""
+        return tuple(n for n in self.nodes if n.operation is PLACEHOLDER)
+
+    def equals(self, other: object) -> bool:
+        """Whether `other` is the same value where the same is there."""
+        return isinstance(other, Optional) and self.value is other.value and self.present is other.present
 
     def named(self, name: str) -> Optional:
         """This value under a name, and its presence under ``name_present``."""
@@ -338,35 +379,3 @@ def coalesce(first: Any, *others: Any) -> Any:
         return _chosen(first.present, first.value, rest)
     either = np.bitwise_or(first.present, rest.present)
     return Optional(_chosen(first.present, first.value, rest.value), either)
-
-
-def masked(pair: tuple[Any, Any]) -> Any:
-    """The masked array, or the number or None, that a value and its presence are."""
-    value, there = pair
-    if np.ndim(value) or np.ndim(there):
-        shape = np.broadcast_shapes(np.shape(value), np.shape(there))
-        return np.ma.MaskedArray(np.broadcast_to(value, shape), ~np.broadcast_to(there, shape))
-    return value if there else None
-
-
-def listed(outputs: Any) -> list[Expression]:
-    """The expressions in outputs; of what is optional the value and its presence."""
-    if isinstance(outputs, dict):
-        return [e for value in outputs.values() for e in listed(value)]
-    return [outputs.value, outputs.present] if isinstance(outputs, Optional) else [outputs]
-
-
-def mapped(outputs: Any, change: Callable[[Expression], Any]) -> Any:
-    """Outputs with another expression for each, nested as they are."""
-    if isinstance(outputs, dict):
-        return {key: mapped(value, change) for key, value in outputs.items()}
-    if isinstance(outputs, Optional):
-        return Optional(change(outputs.value), change(outputs.present))
-    return change(outputs)
-
-
-def with_masks(outputs: Any, results: Any) -> Any:
-    """Results with masked arrays for what is optional."""
-    if isinstance(outputs, dict):
-        return {key: with_masks(outputs[key], results[key]) for key in outputs}
-    return masked(results) if isinstance(outputs, Optional) else results

@@ -15,7 +15,8 @@ from ..call.site import ServedFunction
 from . import rows
 from .calls import NAMED
 from .inputs import Loader, load
-from .missing import SUFFIX, Optional, listed, with_masks
+from .missing import SUFFIX, Optional
+from .outputs import listed, with_masks
 from .text import descriptor, source
 from .transform import expanded_all
 from .tree import Expression, literal, nodes_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from .calls import GETITEM, LEAF, NAMED, Nested, is_source
 from .known import Tuple
-from .missing import listed, mapped
+from .outputs import listed, mapped
 from .transform import expanded_all, rebuilt
 from .tree import Expression, leaf, nodes_of
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..frontend.python.externals import is_external
 from .calls import LITERAL, PLACEHOLDER, Operation, filled, is_current, is_known, is_source, operation_named, register
-from .missing import listed, mapped
+from .outputs import listed, mapped
 from .tree import Expression, literal, nodes_of, placeholder
 
 Rule = Callable[[Expression], Expression | None]
@@ -87,19 +87,20 @@ def substitute(e: Any, replacements: Mapping[Any, Any]) -> Any:
     return mapped(e, done.__getitem__)
 
 
-def transform(e: Expression, rules: Rule | Iterable[Rule]) -> Expression:
+def transform(e: Any, rules: Rule | Iterable[Rule]) -> Any:
     """Apply rules everywhere until none of them changes anything.
 
     Parameters
     ----------
-    e : Expression
+    e : Expression, Optional, or dict of str to these
     rules : callable or iterable of callables
         From an expression, whose operands have been transformed, to what takes its place, or None. The first rule that
         changes something wins, and the rules are asked about its replacement in turn.
 
     Returns
     -------
-    Expression
+    Expression, Optional, or dict
+        As `e` is.
 
     Raises
     ------
@@ -118,6 +119,10 @@ def transform(e: Expression, rules: Rule | Iterable[Rule]) -> Expression:
     True
     """
     asked = [rules] if callable(rules) else list(rules)
+    return mapped(e, lambda part: _transformed(part, asked))
+
+
+def _transformed(e: Expression, asked: list[Rule]) -> Expression:
     done: dict[Expression, Expression] = {}
     replaced: dict[Expression, Expression] = {}
     stack = [e]
@@ -294,16 +299,16 @@ def _refuse(*args: Any) -> Any:
     raise TypeError("operators are replaced before anything is computed")
 
 
-def simplify(e: Expression) -> Expression:
+def simplify(e: Any) -> Any:
     """`e` without what need not be computed: operations on literals are literals.
 
     Parameters
     ----------
-    e : Expression
+    e : Expression, Optional, or dict of str to these
 
     Returns
     -------
-    Expression
+    Expression, Optional, or dict
         Operators made of expressions are replaced by these. What NumPy would warn of is left as it is.
 
     Examples
@@ -315,4 +320,4 @@ def simplify(e: Expression) -> Expression:
     def expression(x):
         return np.multiply(x, np.array([2.0, 4.0], '<f8'))
     """
-    return transform(expanded(e), fold)
+    return transform(mapped(e, expanded), fold)

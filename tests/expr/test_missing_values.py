@@ -350,3 +350,16 @@ def test_folds_begin_with_a_number():
         for given in (MASKED, np.ma.masked_all(3)):
             found = expr.evaluate(fold(a=x, initial=2.0), x=given)
             assert found == fold(given.compressed(), initial=2.0)
+
+
+def test_optional_values_are_inspected_and_transformed_as_others():
+    x, w = expr.leaf("x", expr.optional("f4"), shape=(3,)), expr.leaf("w", "f8")
+    e = x * (expr.literal(2.0) + 1.0) + w
+    assert (e.dtype, e.shape, e.ndim) == (np.float64, None, None) and (x.dtype, x.shape) == (np.float32, (3,))
+    assert [n.name for n in e.leaves] == ["x", "w", "x_present"] and e.placeholders == ()
+    assert e.nodes[-1] is e.present and e.value in e.nodes
+    assert expr.simplify(e).equals(x * np.float64(3.0) + w) and not e.equals(x * np.float64(3.0) + w)
+    y = expr.leaf("y", "f8")
+    assert expr.transform({"e": e}, lambda n: y if n is w else None)["e"].equals(x * (expr.literal(2.0) + 1.0) + y)
+    assert expr.op["sqrt"](x).equals(np.sqrt(x)) and expr.op["np.where"](w > 0, x, w).equals(np.where(w > 0, x, w))
+    assert expr.op[".astype"](x, "f8").equals(x.astype("f8"))
