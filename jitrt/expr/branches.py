@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,18 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     inside = {n: leaf(name, n.dtype, shape=n.shape) for n, name in zip((*own, *outer), names)}
     texts = [str(substitute(body, inside)) for body in bodies]
     found: Expression = _COND(condition, *args, *outer, names=names, then=texts[0], otherwise=texts[1])
+    return found
+
+
+def cond_of(operands: Sequence[Expression], names: Sequence[str], bodies: Sequence[Expression]) -> Expression | None:
+    """The cond of a condition and arguments, and bodies of leaves of these names; None if these have no text."""
+    texts = list(map(str, bodies))
+    try:
+        if not all(map(is_, map(parse, texts), bodies)):
+            return None
+    except (ValueError, TypeError):
+        return None
+    found: Expression = _COND(*operands, names=tuple(names), then=texts[0], otherwise=texts[1])
     return found
 
 

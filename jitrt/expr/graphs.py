@@ -13,7 +13,9 @@ from ..errors import Untraceable
 from ..frontend.python.variablenames import variable_names
 from ..frontend.returned import Result
 from ..frontend.trace import Request, Traced, trace
+from ..ir.control import BRANCH
 from ..ir.node import Graph, Node
+from ..ir.ops.contractions import RESULT
 from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import CONSTANT, INPUT, Kind, Op
 from ..ir.ops.updates import UPDATE, region_between, through
@@ -23,6 +25,7 @@ from ..schedule.byhand import by_hand as schedule_by_hand
 from ..values.kinds import rebuild
 from ..values.trees import leaf_count
 from .assigned import assigned
+from .branches import cond_of
 from .calls import GETITEM, LITERAL, Operation, method, operation_named
 from .program import Program, example
 from .program import compile as program_of
@@ -47,7 +50,8 @@ def from_graph(graph: Graph, names: Sequence[str] = (), values: Mapping[Node, st
     for node in graph.nodes():
         if node in done:
             continue
-        made = _expression(node, [done[a] for a in node.args])
+        chosen = _choice(node, done)
+        made = _expression(node, [done[a] for a in node.args]) if chosen is None else chosen
         given = None if values is None or node.op is CONSTANT else values.get(node)
         done[node] = made if given is None else name(made, given)
     return [done[n] for n in graph.outputs]
@@ -119,6 +123,16 @@ def _expression(node: Node, args: list[Expression]) -> Expression:
     made = applied(_operation(op, given), args, given)
     is_number = node.type.weak and node.dtype.kind in "fc"
     return applied(method("item"), (made,), {}) if is_number else made
+
+
+def _choice(node: Node, done: Mapping[Node, Expression]) -> Expression | None:
+    """The cond that a result of a branch is; None for others, and where a body has no text."""
+    if node.op is not RESULT or node.args[0].op is not BRANCH:
+        return None
+    (number,), branch = node["path"], node.args[0]["branch"]
+    names = [f"cond_{k}" for k in range(len(branch.then.inputs))]
+    bodies = [from_graph(Graph(g.inputs, (g.outputs[number],)), names)[0] for g in (branch.then, branch.otherwise)]
+    return cond_of([done[a] for a in node.args[0].args], names, bodies)
 
 
 def _operation(op: Op, given: Mapping[str, Any]) -> Operation:

@@ -171,3 +171,24 @@ def test_numbers_that_are_operands_are_told_from_those_that_are_not():
         x.clip(two, 3),
     ):  # fmt: skip
         assert expr.parse(str(e)) is e
+
+
+def test_choices_are_conds():
+    def chosen(x, limit):
+        scaled = x * 2.0
+        y, z = jitrt.cond(
+            x.sum() > limit,
+            lambda v, w: (v + w, v.max()),
+            lambda v, w: (v - 1.0, jitrt.cond(w[0] > 0, np.min, np.sum, v)),
+            x,
+            scaled,
+        )
+        return y * z, z
+
+    for x in (np.arange(4.0), np.arange(4.0) - 1.0, -np.arange(4.0) + 0.25):
+        found = jitrt.jit(chosen).lower(x, 4.0).expression
+        for e, wanted in zip(found, chosen(x, 4.0)):
+            again = expr.parse(str(e))
+            assert again is e and pickle.loads(pickle.dumps(e)) is e and expr.from_json(expr.to_json(e)) is e
+            given = {"x": x, "limit": 4.0}
+            np.testing.assert_allclose(expr.evaluate(e, **{leaf.name: given[leaf.name] for leaf in e.leaves}), wanted)
