@@ -303,9 +303,12 @@ def keep(key: str | None, known: Known) -> None:
     """Remember what became of a graph, here and on disk; nothing without a key."""
     if key is None:
         return
-    if known.image is not None and sum(c.nbytes for c in known.image.constants) > _MOST_CONSTANT_BYTES:
-        return
+    from .codegen import cachefiles
     from .codegen.kernels import Addresses
+
+    is_large = known.image is not None and sum(c.nbytes for c in known.image.constants) > _MOST_CONSTANT_BYTES
+    if is_large and not cachefiles.are_recorded():
+        return
 
     data = portable.dumps((known.image, known.more, known.reason))
     store = partial(cache.store_program, key, _kernels(known.image), data)

@@ -55,7 +55,8 @@ class Compiled:
         _libraries[name] = result.library
         status, value = context.call_internal_no_propagate(builder, result.fndesc, result.signature, args)
         for instruction in builder.block.instructions:
-            if isinstance(instruction, ir.CallInstr) and instruction.callee.name == name:
+            # Assembly, which keeps constants from being folded, has no name.
+            if isinstance(instruction, ir.CallInstr) and getattr(instruction.callee, "name", "") == name:
                 instruction.attributes.add("alwaysinline")
         return status.is_error, value
 

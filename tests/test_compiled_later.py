@@ -57,6 +57,15 @@ def test_the_first_calls_have_numpys_bits():
     assert fast.cache_info().compiled == 1
 
 
+@pytest.mark.parametrize("size", [3, 2000])
+def test_calls_with_wide_constants_have_one_value(size):
+    weights = jitrt.frozen(np.arange(1, size + 1, dtype=np.float32))
+    fast = jitrt.jit(lambda x: x + (((weights / 3) * 7) / 11 - 0.1), wide_constants=True)
+    wanted = (np.arange(1.0, size + 1) / 3 * 7 / 11 - 0.1).astype(np.float32)
+    for _ in range(5):
+        np.testing.assert_array_equal(fast(np.zeros(size, np.float32)), wanted)
+
+
 @pytest.mark.parametrize("is_done", [True, False])
 def test_the_clock_does_not_say_which_calls_run_compiled(is_done):
     fast = jitrt.jit(curve)

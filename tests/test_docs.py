@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import jitrt
+import jitrt.expr
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
@@ -55,6 +55,8 @@ def test_every_page_is_in_the_contents():
 def test_the_reference_has_every_public_name():
     reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8").split()
     assert set(jitrt.__all__) - {"__version__"} <= set(reference)
+    of_expressions = reference[reference.index("jitrt.expr") :]
+    assert set(jitrt.expr.__all__) <= set(of_expressions)
 
 
 def test_the_readme_is_short():

@@ -385,7 +385,9 @@ class ServedFunction(NativeCallable):
 
     @property
     def _may_wait(self) -> bool:
-        """Whether first calls may run plain: nobody asks."""
+        """Whether first calls may run plain: nobody asks, and NumPy's results are those of later calls."""
+        if self._options.rounding.wide_constants:
+            return False
         return not config.strict() and (self._options.on_plain or config.on_plain()) == "ignore"
 
     @property

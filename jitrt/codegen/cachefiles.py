@@ -54,6 +54,11 @@ def recorded() -> Iterator[list[str]]:
         _recorded = before
 
 
+def are_recorded() -> bool:
+    """Whether the files that are written are kept elsewhere, too."""
+    return _recorded is not None
+
+
 def is_name(text: str) -> bool:
     """Whether a file of the cache may be called so."""
     return _FILE.fullmatch(text) is not None and not text.startswith(".")

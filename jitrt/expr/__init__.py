@@ -62,7 +62,7 @@ __all__ = [
 
 
 class _Operations:
-    """Operations by name: ``op["sqrt"]``, ``op["np.linalg.norm"]``, ``op[".cumsum"]``, and operators by theirs."""
+    """Operations by name: ``op["sqrt"]``, ``op["np.linalg.norm"]``, ``op[".cumsum"]``; operators by theirs."""
 
     def __getitem__(self, name: str) -> Operation:
         return operation_named(name)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import ContextVar
+import itertools
+from collections.abc import Callable, Sequence
 from functools import cache
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from .. import loops
-from .calls import Operation, filled, register
+from .calls import LEAF, PLACEHOLDER, Operation, filled, register
 from .parse import parse
 from .program import function_of
 from .rows import of_columns
-from .tree import Expression, leaf, literal
+from .transform import substitute
+from .tree import Expression, leaf, literal, nodes_of
 
-_depth: ContextVar[int] = ContextVar("depth of conds that are built", default=0)
+_numbers = itertools.count()
 
 
 def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *args: Any) -> Expression:
@@ -27,7 +29,7 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     condition : Expression or bool
         Of one element.
     then, otherwise : callable
-        From expressions to an expression each. Other leaves that they use become operands, too.
+        From expressions to an expression each. Other leaves and placeholders that they use become operands, too.
     *args : Expression, array or number
         Their arguments, which are computed in any case.
 
@@ -46,17 +48,40 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     >>> expr.evaluate(e, x=np.array([1.0, 3.0]), limit=2.0)
     array([0.25, 0.75])
     """
-    depth = _depth.get()
-    names = [f"cond{depth}_{k}" for k in range(len(args))]
-    token = _depth.set(depth + 1)
-    try:
-        bodies = [literal(function(*map(leaf, names))) for function in (then, otherwise)]
-    finally:
-        _depth.reset(token)
-    outer = {str(n.name): n for body in bodies for n in body.leaves if n.name not in names}
-    given = {"names": (*names, *outer), "then": str(bodies[0]), "otherwise": str(bodies[1])}
-    found: Expression = _COND(condition, *args, *outer.values(), **given)
+    # No names that a user can give, and others in each cond, of which one may stand in the other.
+    own = [Expression(LEAF, (), (f"{next(_numbers)} of cond", None, None)) for _ in args]
+    bodies = [literal(function(*own)) for function in (then, otherwise)]
+    outer = [n for n in nodes_of(bodies) if n.operation in (LEAF, PLACEHOLDER) and n not in own]
+    names = _names(own, outer)
+    inside = {n: leaf(name, n.dtype, shape=n.shape) for n, name in zip((*own, *outer), names)}
+    texts = [str(substitute(body, inside)) for body in bodies]
+    found: Expression = _COND(condition, *args, *outer, names=names, then=texts[0], otherwise=texts[1])
     return found
+
+
+def cond_of(operands: Sequence[Expression], names: Sequence[str], bodies: Sequence[Expression]) -> Expression | None:
+    """The cond of a condition and arguments, and bodies of leaves of these names; None if these have no text."""
+    texts = list(map(str, bodies))
+    try:
+        if not all(map(is_, map(parse, texts), bodies)):
+            return None
+    except (ValueError, TypeError):
+        return None
+    found: Expression = _COND(*operands, names=tuple(names), then=texts[0], otherwise=texts[1])
+    return found
+
+
+def _names(own: Sequence[Expression], outer: Sequence[Expression]) -> tuple[str, ...]:
+    """Names for arguments of a cond, and for what else its bodies use, which keeps its own as far as it can."""
+    names: list[str] = []
+    taken = {str(n.name) for n in outer}
+    for k, node in enumerate((*own, *outer)):
+        name = str(node.name)
+        if k < len(own) or not name.isidentifier() or name in names:
+            name = next(made for number in itertools.count(k) if (made := f"cond_{number}") not in taken)
+        taken.add(name)
+        names.append(name)
+    return tuple(names)
 
 
 def _parsed(text: str) -> Expression:

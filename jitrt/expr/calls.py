@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.frozen import frozen
+from ..frontend.python.externals import is_scipys
 from ..ir.node import Constant
 from ..ir.ops.optable import WITH_EFFECTS
 from ..ir.ops.rows import OPS
@@ -36,6 +37,8 @@ class Operation:
     body : Expression, optional
         Of operators that are made of expressions, the expression of `parameters`.
     parameters : tuple of str
+    defaults : tuple of (str, Expression)
+        What parameters are that are not given.
     special : callable, optional
         From the keyword arguments of a call to the function of its operands, which is compiled in place of `apply`.
     columns : callable, optional
@@ -47,22 +50,27 @@ class Operation:
     apply: Callable[..., Any] | None = None
     body: Expression | None = None
     parameters: tuple[str, ...] = ()
+    defaults: tuple[tuple[str, Expression], ...] = ()
     special: Callable[..., Callable[..., Any]] | None = None
     columns: Callable[[Expression], Expression | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The expression that applies it; what is no expression among the operands is a literal."""
+        from .missing import Optional
         from .tree import applied
 
+        if self.apply is not None and not self.parameters and any(isinstance(v, Optional) for v in args):
+            return self.apply(*args, **kwargs)
         if self.parameters:
             args, kwargs = self._by_position(args, kwargs), {}
         return applied(self, args, kwargs)
 
     def _by_position(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
         given = dict(zip(self.parameters, args))
-        if len(args) > len(self.parameters) or kwargs.keys() & given.keys() or {*given, *kwargs} != {*self.parameters}:
+        found = dict(self.defaults) | given | kwargs
+        if len(args) > len(self.parameters) or kwargs.keys() & given.keys() or {*found} != {*self.parameters}:
             raise TypeError(f"{self.name} takes {', '.join(self.parameters)}")
-        return tuple((given | kwargs)[name] for name in self.parameters)
+        return tuple(found[name] for name in self.parameters)
 
     def compute(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """What it gives for these arguments."""
@@ -94,6 +102,16 @@ def register(operation: Operation) -> Operation:
     """Let `operation` be found by its name."""
     _known[operation.name] = operation
     return operation
+
+
+def is_known(name: str) -> bool:
+    """Whether an operation is registered by exactly that name."""
+    return name in _known
+
+
+def is_current(operation: Operation) -> bool:
+    """Whether its name leads to it: an operator of that name may have been made since."""
+    return _known.get(operation.name) is operation
 
 
 def is_source(operation: Operation) -> bool:
@@ -182,7 +200,7 @@ def operation_named(name: str) -> Operation:
         return register(Operation(name, OPS[name[4:]].numpy))
     for full in (name, f"np.{name}"):
         function = _function_at(full)
-        if _is_pure(function):
+        if _is_pure(function) or is_scipys(function):
             return _known.get(full) or register(Operation(full, function))
     raise KeyError(f"there is no operation called {name!r}")
 
@@ -190,9 +208,9 @@ def operation_named(name: str) -> Operation:
 def _function_at(path: str) -> Any:
     """What a dotted name leads to; None if it leads nowhere. It starts at NumPy or at SciPy."""
     root, *parts = path.split(".")
+    found: Any = np
     if root not in ("np", "scipy") or any(part.startswith("_") for part in parts):
         return None
-    found: Any = np
     if root == "scipy":
         try:
             found = importlib.import_module(".".join((root, *parts[:-1])))

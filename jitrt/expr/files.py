@@ -7,6 +7,8 @@ programs have in common, the native driver, is compiled once for each disk cache
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import json
 import os
 import zipfile
@@ -22,8 +24,9 @@ from ..codegen.fingerprint import fingerprint
 from .missing import Optional
 from .program import Program, compile, example, function_of
 from .serial import from_json, to_json
+from .transform import expanded
 
-_VERSION = 2
+_VERSION = 3
 
 
 def save(program: Program, path: str | os.PathLike[str], *calls: Sequence[Any]) -> None:
@@ -36,12 +39,19 @@ def save(program: Program, path: str | os.PathLike[str], *calls: Sequence[Any]) 
     path : path
     *calls : sequence
         Examples of arguments, by position, for whose types machine code is written; by default one for the types of
-        the leaves, where these are known.
+        the leaves, where these are known and there can be machine code.
 
     Raises
     ------
     ValueError
-        If there is no disk cache, or a call runs as plain NumPy.
+        If there is no disk cache, one of `calls` runs as plain NumPy, or constants take more than a megabyte.
+    TypeError
+        If the name of an output is something else than a text, a number, or a tuple of these.
+
+    Notes
+    -----
+    Operators that are made of expressions are written as what they are made of. Others (`operator` of a function that
+    numba has compiled) are found by name, and have to be made before the program is loaded.
 
     Examples
     --------
@@ -53,12 +63,13 @@ def save(program: Program, path: str | os.PathLike[str], *calls: Sequence[Any]) 
     >>> expr.load(path)(3.0)
     np.float64(9.0)
     """
-    leaves = {e.name: e for root in program.roots for e in root.leaves}
-    if not calls and all(leaves[name].type.is_complete for name in program.inputs):
-        calls = (tuple(example(leaves[name]) for name in program.inputs),)
+    leaves = program._leaves
     files: dict[str, bytes] = {}
     for args in calls:
         files |= _code(program, args)
+    if not calls and all(leaves[name].type.is_complete for name in program.inputs):
+        with contextlib.suppress(ValueError):
+            files = _code(program, tuple(example(leaves[name]) for name in program.inputs))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         outputs = _described(program.outputs)
         side = _described(program.side_outputs)
@@ -84,7 +95,8 @@ def load(path: str | os.PathLike[str]) -> Program:
     Raises
     ------
     ValueError
-        If the file is something else.
+        If the file is something else, or has operations of the user's that are not made of expressions, and that this
+        process does not have.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -99,7 +111,10 @@ def load(path: str | os.PathLike[str]) -> Program:
             own = Path(name).name
             if name == f"code/{own}" and cachefiles.is_name(own) and not cachefiles.exists(own):
                 cachefiles.write(own, data)
-    outputs, side = _restored(head["outputs"]), _restored(head["side_outputs"])
+    try:
+        outputs, side = _restored(head["outputs"]), _restored(head["side_outputs"])
+    except KeyError as error:
+        raise ValueError(f"{path} needs an operation of yours: {error.args[0]}") from None
     programs.note_call(function_of(outputs))  # so that nobody gets the compiler ready
     return compile(outputs, side)
 
@@ -123,20 +138,29 @@ def _code(program: Program, args: Sequence[Any]) -> dict[str, bytes]:
             if code is not None:
                 found[f"{module}.module"] = code
     if not found:
-        raise ValueError("machine code is written to the disk cache first, and there is none")
+        why = "its constants are too large" if cachefiles.folder() else "there is none"
+        raise ValueError(f"machine code is written to the disk cache first, and {why}")
     return found
 
 
 def _described(outputs: Any) -> Any:
     if isinstance(outputs, dict):
-        return {"dict": {key: _described(value) for key, value in outputs.items()}}
+        return {"dict": [[_key_text(key), _described(value)] for key, value in outputs.items()]}
     if isinstance(outputs, Optional):
-        return {"optional": [to_json(outputs.value), to_json(outputs.present)]}
-    return {"expression": to_json(outputs)}
+        return {"optional": [to_json(expanded(outputs.value)), to_json(expanded(outputs.present))]}
+    return {"expression": to_json(expanded(outputs))}
+
+
+def _key_text(key: Any) -> str:
+    text = repr(key)
+    with contextlib.suppress(ValueError, SyntaxError):
+        if ast.literal_eval(text) == key:
+            return text
+    raise TypeError(f"{text} is no name of an output that can be written")
 
 
 def _restored(given: Any) -> Any:
     ((kind, value),) = given.items()
     if kind == "dict":
-        return {key: _restored(part) for key, part in value.items()}
+        return {ast.literal_eval(key): _restored(part) for key, part in value}
     return Optional(*map(from_json, value)) if kind == "optional" else from_json(value)

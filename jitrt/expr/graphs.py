@@ -13,15 +13,20 @@ from ..errors import Untraceable
 from ..frontend.python.variablenames import variable_names
 from ..frontend.returned import Result
 from ..frontend.trace import Request, Traced, trace
+from ..ir.control import BRANCH
 from ..ir.node import Graph, Node
+from ..ir.ops.contractions import RESULT
 from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import CONSTANT, INPUT, Kind, Op
+from ..ir.ops.updates import UPDATE, region_between, through
 from ..passes.prepare import prepare
 from ..schedule.byhand import ByHand
 from ..schedule.byhand import by_hand as schedule_by_hand
 from ..values.kinds import rebuild
 from ..values.trees import leaf_count
-from .calls import GETITEM, Operation, method, operation_named
+from .assigned import assigned
+from .branches import cond_of
+from .calls import GETITEM, LITERAL, Operation, method, operation_named
 from .program import Program, example
 from .program import compile as program_of
 from .tree import Expression, applied, leaf, literal, name
@@ -45,7 +50,8 @@ def from_graph(graph: Graph, names: Sequence[str] = (), values: Mapping[Node, st
     for node in graph.nodes():
         if node in done:
             continue
-        made = _expression(node, [done[a] for a in node.args])
+        chosen = _choice(node, done)
+        made = _expression(node, [done[a] for a in node.args]) if chosen is None else chosen
         given = None if values is None or node.op is CONSTANT else values.get(node)
         done[node] = made if given is None else name(made, given)
     return [done[n] for n in graph.outputs]
@@ -76,21 +82,25 @@ def result_of(traced: Traced, names: Sequence[str], values: Mapping[Node, str]) 
 
 def _results(traced: Traced) -> list[Node | Result]:
     """For each leaf of the result its node; what is none as it is."""
-    graph = traced.graph
+    graph, written = traced.graph, dict(traced.written)
     leaves: list[Node | Result] = []
     for result in traced.results[: leaf_count(traced.structure)]:
         if result.source not in ("array", "input"):
             leaves.append(result)
-            continue
-        base = graph.outputs[result.index] if result.source == "array" else graph.inputs[result.index]
-        leaves.append(base if result.view is None else result.view)
+        elif result.source == "input" and result.index in written:  # what it holds afterwards
+            base, view = graph.inputs[result.index], result.view
+            after = graph.outputs[written[result.index]]
+            leaves.append(after if view is None else through(after, region_between(view, base)))
+        else:
+            base = graph.outputs[result.index] if result.source == "array" else graph.inputs[result.index]
+            leaves.append(base if result.view is None else result.view)
     return leaves
 
 
-def _value(result: Result) -> Expression:
+def _value(result: Result) -> Any:
     if result.source != "value":
         raise ValueError("the function returns an object of its caller's")
-    return literal(result.value)
+    return None if result.value is None else literal(result.value)
 
 
 def _expression(node: Node, args: list[Expression]) -> Expression:
@@ -102,13 +112,27 @@ def _expression(node: Node, args: list[Expression]) -> Expression:
         raise ValueError("the graph has inputs that are numbers of elements")
     if op.name == "getitem":
         return applied(GETITEM, (args[0], decode_index(given["index"])), {})
-    if op.name == "cast":
+    if op is UPDATE:
+        return assigned(node, *args)
+    if op.name == "cast" and not node.args[0].type.weak:
         return applied(method("astype"), (args[0], given["dtype"]), {})
+    if op.name == "cast" and args[0].operation is LITERAL:  # a number of Python's, which has no methods
+        return literal(np.asarray(args[0].value).astype(given["dtype"])[()])
     if not args:
         raise ValueError(f"{op.name} is no operation on values")
     made = applied(_operation(op, given), args, given)
     is_number = node.type.weak and node.dtype.kind in "fc"
     return applied(method("item"), (made,), {}) if is_number else made
+
+
+def _choice(node: Node, done: Mapping[Node, Expression]) -> Expression | None:
+    """The cond that a result of a branch is; None for others, and where a body has no text."""
+    if node.op is not RESULT or node.args[0].op is not BRANCH:
+        return None
+    (number,), branch = node["path"], node.args[0]["branch"]
+    names = [f"cond_{k}" for k in range(len(branch.then.inputs))]
+    bodies = [from_graph(Graph(g.inputs, (g.outputs[number],)), names)[0] for g in (branch.then, branch.otherwise)]
+    return cond_of([done[a] for a in node.args[0].args], names, bodies)
 
 
 def _operation(op: Op, given: Mapping[str, Any]) -> Operation:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,19 +11,23 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..base.frozen import frozen
-from .missingfolds import FOLDS, count, kept
-from .tree import Expression, leaf, literal
+from .calls import LEAF, PLACEHOLDER
+from .known import Known, Tuple
+from .missingfolds import FOLDS, count, filled, kept
+from .tree import Expression, leaf, literal, nodes_of
 from .tree import name as named
 
 SUFFIX = "_present"
-# NumPy's functions of optional values beside ufuncs and folds: of elements, of what moves them, of several joined.
+# NumPy's functions of optional values beside ufuncs and folds: of elements, of what moves them, of several joined,
+# and sums of products, to which what is missing adds nothing.
 _ELEMENTWISE = frozenset("clip round around real imag nan_to_num isclose angle sinc isreal iscomplex".split())
 _MOVING = frozenset(
     """reshape transpose ravel flatten squeeze swapaxes moveaxis expand_dims broadcast_to flip roll tile repeat take
     diagonal atleast_1d atleast_2d""".split()
 )
 _JOINING = frozenset("concatenate concat stack vstack hstack dstack column_stack".split())
-_FILLING = 1  # what stands for missing elements: few operations warn of it
+_PRODUCTS = frozenset("dot inner outer matmul vecdot matvec vecmat tensordot".split())
+FILLING = 1  # what stands for missing elements: few operations warn of it
 
 
 @frozen
@@ -56,26 +61,29 @@ class Optional(NDArrayOperatorsMixin):
         self.value, self.present = literal(value), literal(present)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method != "__call__" or ufunc.nout != 1:
+        if method != "__call__" or (ufunc.signature is not None and ufunc.__name__ not in _PRODUCTS):
             raise TypeError(f"{ufunc.__name__}.{method} of an optional value: coalesce it first")
-        values = [v.value if isinstance(v, Optional) else v for v in inputs]
-        return Optional(ufunc(*values, **kwargs), _all([v.present for v in inputs if isinstance(v, Optional)]))
+        if ufunc.signature is not None:
+            return _product(ufunc, inputs, kwargs)
+        return _elementwise(ufunc, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         name = func.__name__
+        args, kwargs = _by_position(func, args, kwargs)
         if func is np.where and len(args) == 3:
             return _where(*args)
-        if name in FOLDS:
+        if name in FOLDS and isinstance(args[0], Optional):
             return getattr(args[0], name)(*args[1:], **kwargs)
+        if name in _PRODUCTS:
+            return _product(func, args, kwargs)
         if name in _ELEMENTWISE:
-            values = [v.value if isinstance(v, Optional) else v for v in args]
-            return Optional(func(*values, **kwargs), _all([v.present for v in args if isinstance(v, Optional)]))
+            return _elementwise(func, args, kwargs)
         if name in _MOVING:
             moved, *rest = args
             return Optional(func(moved.value, *rest, **kwargs), func(kept(moved), *rest, **kwargs))
         if name in _JOINING:
             joined, *rest = args
-            parts = [v if isinstance(v, Optional) else Optional(v, True) for v in joined]
+            parts = list(map(_optional, joined))
             values, there = [v.value for v in parts], [kept(v) for v in parts]
             return Optional(func(values, *rest, **kwargs), func(there, *rest, **kwargs))
         raise TypeError(f"{name} of an optional value: coalesce it first")
@@ -91,6 +99,45 @@ class Optional(NDArrayOperatorsMixin):
 
     def __iter__(self) -> Iterator[Optional]:
         return (self[k] for k in range(len(self.value)))
+
+    @property
+    def type(self) -> Known | Tuple:
+        """What is known of the type of the value."""
+        return self.value.type
+
+    @property
+    def dtype(self) -> np.dtype | None:
+        """The dtype of the value; None if it is open."""
+        return self.value.dtype
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """The extents of the value, None for those that are open; None if the rank is."""
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int | None:
+        """The rank of the value; None if it is open."""
+        return self.value.ndim
+
+    @property
+    def nodes(self) -> tuple[Expression, ...]:
+        """All expressions that the value and its presence consist of, operands before what uses them."""
+        return tuple(nodes_of([self.value, self.present]))
+
+    @property
+    def leaves(self) -> tuple[Expression, ...]:
+        """The leaves, in the order in which they are met."""
+        return tuple(n for n in self.nodes if n.operation is LEAF)
+
+    @property
+    def placeholders(self) -> tuple[Expression, ...]:
+        """The placeholders, in the order in which they are met."""
+        return tuple(n for n in self.nodes if n.operation is PLACEHOLDER)
+
+    def equals(self, other: object) -> bool:
+        """Whether `other` is the same value where the same is there."""
+        return isinstance(other, Optional) and self.value is other.value and self.present is other.present
 
     def named(self, name: str) -> Optional:
         """This value under a name, and its presence under ``name_present``."""
@@ -139,9 +186,48 @@ def _folded(fold: Any, x: Optional, axis: Any = None, dtype: Any = None, out: An
     return Optional(*fold(x, axis, **typed, **options))
 
 
+def _by_position(function: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    """The same arguments, the first one by position."""
+    if args or not kwargs:
+        return args, kwargs
+    first = next(iter(inspect.signature(function).parameters))
+    return (kwargs[first],), {key: value for key, value in kwargs.items() if key != first}
+
+
+def lifted(value: Any) -> Any:
+    """`value` with optional literals in place of masked arrays, also in tuples and lists."""
+    if isinstance(value, (tuple, list)):
+        return type(value)([lifted(v) for v in value])
+    if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
+        return Optional(value.filled(FILLING), ~np.ma.getmaskarray(value))
+    return value
+
+
+def _optional(value: Any) -> Optional:
+    value = lifted(value)
+    return value if isinstance(value, Optional) else Optional(value, True)
+
+
+def _elementwise(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """An operation on elements: there is one of the result where there are those of all operands."""
+    args = lifted(args)
+    found = function(*[v.value if isinstance(v, Optional) else v for v in args], **kwargs)
+    there = _all([v.present for v in args if isinstance(v, Optional)])
+    several = getattr(function, "nout", 1) > 1
+    return tuple([Optional(part, there) for part in found]) if several else Optional(found, there)
+
+
+def _product(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Optional:
+    """A sum of products as in `numpy.ma.dot`: it is there where one of them is, and those that are not add nothing."""
+    x, y = map(_optional, args[:2])
+    there = function(kept(x), kept(y), *args[2:], **kwargs)
+    # False is nothing of any dtype.
+    return Optional(function(filled(x, False), filled(y, False), *args[2:], **kwargs), there)
+
+
 def _where(condition: Any, x: Any, y: Any) -> Optional:
     """``np.where`` of which something is optional."""
-    parts = [v if isinstance(v, Optional) else Optional(v, True) for v in (condition, x, y)]
+    parts = list(map(_optional, (condition, x, y)))
     chosen = parts[0].value
     there = np.where(chosen, parts[1].present, parts[2].present)
     return Optional(np.where(chosen, parts[1].value, parts[2].value), _both(literal(there), parts[0].present))
@@ -168,7 +254,7 @@ def optional(value: Any, present: Any = True) -> Any:
 
     Parameters
     ----------
-    value : Expression, array, number, or dtype
+    value : Expression, array, masked array, number, or dtype
     present : Expression, array of bool or bool, optional
         By default all of it is there.
 
@@ -190,6 +276,7 @@ def optional(value: Any, present: Any = True) -> Any:
     """
     if isinstance(value, (type, str, np.dtype)):
         return OptionalType(np.dtype(value))
+    value = lifted(value)
     return value if isinstance(value, Optional) and present is True else where_present(present, value)
 
 
@@ -229,7 +316,7 @@ def present(x: Any) -> Expression:
     Expression
         True for what is not optional.
     """
-    return x.present if isinstance(x, Optional) else literal(True)
+    return _optional(x).present
 
 
 def where_present(condition: Any, x: Any) -> Optional:
@@ -241,7 +328,7 @@ def where_present(condition: Any, x: Any) -> Optional:
     Parameters
     ----------
     condition : Expression, Optional, array or bool
-    x : Optional, Expression, array or number
+    x : Optional, Expression, array, masked array or number
 
     Returns
     -------
@@ -258,10 +345,11 @@ def where_present(condition: Any, x: Any) -> Optional:
     >>> print(expr.evaluate(root, a=1.0, b=1.0, c=2.0))
     None
     """
+    condition, x = lifted(condition), lifted(x)
     conditions = [condition.value, condition.present] if isinstance(condition, Optional) else [literal(condition)]
     value = x.value if isinstance(x, Optional) else literal(x)
     there = _all([*conditions, *([x.present] if isinstance(x, Optional) else [])])
-    return Optional(_chosen(there, value, _FILLING) if condition is not True else value, there)
+    return Optional(_chosen(there, value, FILLING) if condition is not True else value, there)
 
 
 def coalesce(first: Any, *others: Any) -> Any:
@@ -283,6 +371,7 @@ def coalesce(first: Any, *others: Any) -> Any:
     >>> expr.evaluate(expr.coalesce(expr.optional(x, x > 0), -1.0), x=-5.0)
     np.float64(-1.0)
     """
+    first = lifted(first)
     if not others or not isinstance(first, Optional):
         return first if isinstance(first, Optional) else literal(first)
     rest = coalesce(*others)
@@ -290,47 +379,3 @@ def coalesce(first: Any, *others: Any) -> Any:
         return _chosen(first.present, first.value, rest)
     either = np.bitwise_or(first.present, rest.present)
     return Optional(_chosen(first.present, first.value, rest.value), either)
-
-
-def masked(pair: tuple[Any, Any]) -> Any:
-    """The masked array, or the number or None, that a value and its presence are."""
-    value, there = pair
-    if np.ndim(value) or np.ndim(there):
-        shape = np.broadcast_shapes(np.shape(value), np.shape(there))
-        return np.ma.MaskedArray(np.broadcast_to(value, shape), ~np.broadcast_to(there, shape))
-    return value if there else None
-
-
-def taken_apart(value: Any) -> tuple[Any, Any]:
-    """The value and the presence of what is given for an optional leaf."""
-    if value is None or value is np.ma.masked:
-        return float(_FILLING), False
-    if isinstance(value, np.ma.MaskedArray):
-        return value.filled(_FILLING), ~np.ma.getmaskarray(value)
-    if callable(getattr(value, "isna", None)) and np.ndim(value):  # a column of pandas, or one of its arrays
-        dtype = getattr(value.dtype, "numpy_dtype", value.dtype)
-        return value.to_numpy(dtype, na_value=_FILLING), ~np.asarray(value.isna())
-    return value, True
-
-
-def listed(outputs: Any) -> list[Expression]:
-    """The expressions in outputs; of what is optional the value and its presence."""
-    if isinstance(outputs, dict):
-        return [e for value in outputs.values() for e in listed(value)]
-    return [outputs.value, outputs.present] if isinstance(outputs, Optional) else [outputs]
-
-
-def mapped(outputs: Any, change: Callable[[Expression], Any]) -> Any:
-    """Outputs with another expression for each, nested as they are."""
-    if isinstance(outputs, dict):
-        return {key: mapped(value, change) for key, value in outputs.items()}
-    if isinstance(outputs, Optional):
-        return Optional(change(outputs.value), change(outputs.present))
-    return change(outputs)
-
-
-def with_masks(outputs: Any, results: Any) -> Any:
-    """Results with masked arrays for what is optional."""
-    if isinstance(outputs, dict):
-        return {key: with_masks(outputs[key], results[key]) for key in outputs}
-    return masked(results) if isinstance(outputs, Optional) else results

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .calls import Operation, register
+
 Folded = tuple[Any, Any]
 """What an optional value is made of."""
 
@@ -18,12 +20,14 @@ def kept(x: Any) -> Any:
     return np.logical_and(np.ones_like(x.value, dtype=bool), x.present)
 
 
-def _filled(x: Any, filling: Any) -> Any:
+def filled(x: Any, filling: Any) -> Any:
+    """The value with `filling` in place of what is missing."""
     return np.where(kept(x), x.value, filling)
 
 
 def _any(x: Any, axis: Any, options: dict[str, Any]) -> Any:
-    return np.any(kept(x), axis=axis, **options)
+    there = np.any(kept(x), axis=axis, **{key: value for key, value in options.items() if key != "initial"})
+    return np.logical_or(there, True) if "initial" in options else there
 
 
 def count(x: Any, axis: Any = None, **options: Any) -> Any:
@@ -36,7 +40,7 @@ def simple(function: Any, filling: Any) -> Any:
 
     def fold(x: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Folded:
         typed = {} if dtype is None else {"dtype": dtype}
-        return function(_filled(x, filling), axis=axis, **typed, **options), _any(x, axis, options)
+        return function(filled(x, filling), axis=axis, **typed, **options), _any(x, axis, options)
 
     return fold
 
@@ -45,8 +49,8 @@ def extreme(function: Any, other: np.ufunc) -> Any:
     """The smallest or largest element: what is missing is as good as the `other` extreme of all."""
 
     def fold(x: Any, axis: Any = None, **options: Any) -> Folded:
-        filling = other.reduce(x.value, axis=None)
-        return function(_filled(x, filling), axis=axis, **options), _any(x, axis, options)
+        filling = other.reduce(x.value, axis=None, **{k: v for k, v in options.items() if k == "initial"})
+        return function(filled(x, filling), axis=axis, **options), _any(x, axis, options)
 
     return fold
 
@@ -57,18 +61,27 @@ def running(function: Any, filling: Any) -> Any:
     def fold(x: Any, axis: Any = None, dtype: Any = None) -> Folded:
         there = kept(x)
         typed = {} if dtype is None else {"dtype": dtype}
-        return function(_filled(x, filling), axis=axis, **typed), np.ravel(there) if axis is None else there
+        return function(filled(x, filling), axis=axis, **typed), np.ravel(there) if axis is None else there
 
     return fold
 
 
-_sum = simple(np.sum, 0)
+def _mean(value: Any, there: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
+    # As `numpy.ma` does it: half floats are added up as single ones.
+    is_half = dtype is None and getattr(value, "dtype", None) == np.float16
+    kept = np.logical_and(np.ones_like(value, dtype=bool), there)
+    total = np.sum(np.where(kept, value, 0), axis=axis, dtype=np.float32 if is_half else dtype, **options)
+    found = total * 1.0 / np.maximum(np.sum(kept, axis=axis, **options), 1)
+    return found.astype(np.float16) if is_half else found
+
+
+# An operation, as the dtype may be known at the first call only.
+_MEAN = register(Operation("mean_of_present", _mean))
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Folded:
     """The mean of the elements that are there."""
-    total, there = _sum(x, axis, dtype, **options)
-    return total * 1.0 / np.maximum(count(x, axis, **options), 1), there
+    return _MEAN(x.value, x.present, axis=axis, dtype=dtype, **options), _any(x, axis, options)
 
 
 def variance(x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, **options: Any) -> Folded:
@@ -87,7 +100,7 @@ def deviation(x: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, **opti
 
 
 FOLDS = {
-    "sum": _sum,
+    "sum": simple(np.sum, 0),
     "prod": simple(np.prod, 1),
     "any": simple(np.any, False),
     "all": simple(np.all, True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from .tree import Expression, applied, leaf, literal, placeholder
 _OPERATORS: dict[type, Callable[..., Any]] = {
     kind: (BINARY | COMPARISONS | UNARY)[name][1] for kind, name in OF_SYNTAX.items()
 }
+_MOST_BITS = 1 << 12  # of a number that a text has Python compute
 _TYPES = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 
@@ -38,7 +40,7 @@ def parse(text: str) -> Expression:
     Raises
     ------
     ValueError
-        If the text is something else. Nothing in it is ever run.
+        If the text is something else, or nested as deeply as Python reads nothing. Nothing in it is ever run.
 
     Examples
     --------
@@ -50,9 +52,14 @@ def parse(text: str) -> Expression:
     True
     """
     try:
-        statements = syntax_tree(text.strip()).body
+        return _read(syntax_tree(text.strip()).body)
     except SyntaxError as error:
         raise ValueError(f"this is no expression: {error}") from None
+    except (RecursionError, MemoryError):
+        raise ValueError("this is no expression: it is nested too deeply") from None
+
+
+def _read(statements: list[ast.stmt]) -> Expression:
     if len(statements) == 1 and isinstance(statements[0], ast.Expr):
         return _given(Reader({}, opens=True).value(statements[0].value))
     if len(statements) != 1 or not isinstance(statements[0], ast.FunctionDef):
@@ -77,6 +84,23 @@ def _given(value: Any) -> Expression:
     try:
         return literal(value)
     except TypeError as error:
+        raise ValueError(f"this is no expression: {error}") from None
+
+
+def _operated(kind: ast.AST, *operands: Any) -> Any:
+    """What an operator gives for operands, which are Python's as long as there is no expression among them."""
+    operate = _OPERATORS[type(kind)]
+    if any(isinstance(v, (Expression, np.ndarray, np.generic)) for v in operands):
+        return operate(*operands)
+    if not all(isinstance(v, (int, float, complex)) for v in operands):
+        raise ValueError("this is no expression: an operator is given neither expressions nor numbers")
+    x, y = map(abs, (*operands, 1)[:2])
+    bits = math.log2(max(x, 2)) * (y if isinstance(kind, ast.Pow) else 1) + (y if isinstance(kind, ast.LShift) else 0)
+    try:
+        if bits > _MOST_BITS and all(isinstance(v, int) for v in operands):
+            raise OverflowError("a number is too large")
+        return operate(*operands)
+    except (ArithmeticError, ValueError, TypeError) as error:
         raise ValueError(f"this is no expression: {error}") from None
 
 
@@ -112,11 +136,11 @@ class Reader:
                     return self._operation(_text(index))
                 return applied(GETITEM, (_given(self.value(of)), self.value(index)), {})
             case ast.UnaryOp(op=kind, operand=of) if type(kind) in _OPERATORS:
-                return _OPERATORS[type(kind)](self.value(of))
+                return _operated(kind, self.value(of))
             case ast.BinOp(left=left, op=kind, right=right):
-                return _OPERATORS[type(kind)](self.value(left), self.value(right))
+                return _operated(kind, self.value(left), self.value(right))
             case ast.Compare(left=left, ops=[kind], comparators=[right]) if type(kind) in _OPERATORS:
-                return _OPERATORS[type(kind)](self.value(left), self.value(right))
+                return _operated(kind, self.value(left), self.value(right))
             case ast.Attribute():
                 return self._attribute(node)
             case ast.Call(func=function, args=args, keywords=keywords):
@@ -160,9 +184,11 @@ class Reader:
                 dtype, shape, data = args
                 if not isinstance(data, str):
                     raise ValueError("a literal of objects has no text")
-                return np.frombuffer(base64.b64decode(data), dtype_of(dtype)).reshape(shape)
+                return np.frombuffer(bytearray(base64.b64decode(data)), dtype_of(dtype)).reshape(shape)
             case ast.Name(id="name") if len(args) == 2:
                 return applied(NAMED, (literal(args[0]), args[1]), {})
+            case ast.Name(id="literal") if len(args) == 1:
+                return _given(args[0])
             case ast.Name(id="slice"):
                 return slice(*args)
             case ast.Name(id="float" | "complex" | "int" | "bool") if not any(isinstance(a, Expression) for a in args):

@@ -15,7 +15,8 @@ from ..call.site import ServedFunction
 from . import rows
 from .calls import NAMED
 from .inputs import Loader, load
-from .missing import SUFFIX, Optional, listed, with_masks
+from .missing import SUFFIX, Optional
+from .outputs import listed, with_masks
 from .text import descriptor, source
 from .transform import expanded_all
 from .tree import Expression, literal, nodes_of
@@ -36,7 +37,7 @@ class Program(ServedFunction):
     Attributes
     ----------
     inputs : tuple of str
-        Names of the leaves.
+        Names of the leaves; those that side outputs alone have are among them if there is a listener.
     outputs : Expression or dict of str to Expression
         What it computes.
     side_outputs : dict of str to Expression
@@ -52,7 +53,9 @@ class Program(ServedFunction):
         self._loader, self._listener = loader, listener
         self._with_side: ServedFunction | None = None
         self._of_rows: Program | None = None
-        function, self.inputs, self.source = _function(outputs, {})
+        self._leaves = {str(n.name): n for e in (outputs, self.side_outputs) for root in listed(e) for n in root.leaves}
+        inputs = None if listener is None else _function(outputs, self.side_outputs)[1]
+        function, self.inputs, self.source = _function(outputs, {}, inputs)
         super().__init__(function)
 
     @property
@@ -97,12 +100,17 @@ class Program(ServedFunction):
         >>> total.run(np.array([(2.5, 4), (3.0, 1)], [("price", "f8"), ("count", "i4")]))
         array([10.,  3.])
         """
-        values = load(given, self.inputs, inputs, self._loader)
+        values = self._loaded(given, inputs)
         if self._listener is None:
             return with_masks(self.outputs, self(*values))
         result, side = self.with_side_outputs(*values)
         self._listener(with_masks(self.side_outputs, side))
         return with_masks(self.outputs, result)
+
+    def _loaded(self, given: Any, inputs: Mapping[str, Any]) -> list[Any]:
+        """The inputs in their order, from what `run` is given."""
+        types = {name: leaf.type for name, leaf in self._leaves.items()}
+        return load(given, self.inputs, inputs, self._loader, types)
 
     def with_side_outputs(self, /, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """The outputs, and the side outputs by name.
@@ -179,10 +187,9 @@ class Program(ServedFunction):
         from .describe import description, traced_and_lowered
 
         if not args and not kwargs:
-            leaves = {str(n.name): n for root in listed(self.outputs) for n in root.leaves}
-            values = [example(leaves[name]) for name in self.inputs]
+            values = [example(self._leaves[name]) for name in self.inputs]
         else:
-            values = load(None, self.inputs, dict(zip(self.inputs, args)) | kwargs)
+            values = self._loaded(None, dict(zip(self.inputs, args)) | kwargs)
         names = []
         for name, value in (self.outputs if isinstance(self.outputs, dict) else {"output": self.outputs}).items():
             names += [name, f"{name}_present"] if isinstance(value, Optional) else [name]
@@ -216,7 +223,7 @@ class Program(ServedFunction):
         >>> expr.compile(np.where(x > y, x - y, 0.0)).rows(x=np.array([1.0, 5.0]), y=2.0)
         array([0., 3.])
         """
-        return self._rows(load(given, self.inputs, columns, self._loader))
+        return self._rows(self._loaded(given, columns))
 
     def _rows(self, given: Sequence[Any]) -> Any:
         """`rows` of inputs in their order."""
@@ -230,7 +237,9 @@ class Program(ServedFunction):
             self._of_rows = self if of_columns is None else Program(of_columns, {}, None, None)
         if self._of_rows is self:
             return with_masks(self.outputs, rows.one_by_one(self._results, values, shape))
-        return rows.filled_up(with_masks(self.outputs, self._of_rows(*values)), shape)
+        of_names = dict(zip(self.inputs, values))
+        results = self._of_rows(*[of_names[name] for name in self._of_rows.inputs])
+        return rows.filled_up(with_masks(self.outputs, results), shape)
 
 
 class _Listening(Program):
@@ -245,17 +254,17 @@ class _Listening(Program):
         return result
 
     def run(self, given: Any = None, /, **inputs: Any) -> Any:
-        return with_masks(self.outputs, self(*load(given, self.inputs, inputs, self._loader)))
+        return with_masks(self.outputs, self(*self._loaded(given, inputs)))
 
     def rows(self, given: Any = None, /, **columns: Any) -> Any:
         if self._side is None:
             self._side = Program(self.side_outputs, {}, None, None)
         side = self._side
-        names = tuple(dict.fromkeys((*self.inputs, *side.inputs)))
-        values = dict(zip(names, load(given, names, columns, self._loader)))
-        result = self._rows([values[name] for name in self.inputs])
+        values = self._loaded(given, columns)
+        of_names = dict(zip(self.inputs, values))
+        result = self._rows(values)
         assert self._listener is not None
-        self._listener(side._rows([values[name] for name in side.inputs]))
+        self._listener(side._rows([of_names[name] for name in side.inputs]))
         return result
 
 
@@ -286,7 +295,7 @@ def compile(
     Raises
     ------
     ValueError
-        If there are placeholders in the expressions, or side outputs of a name that nothing has.
+        If there are placeholders in the expressions, or side outputs of a name that nothing has, or several values.
 
     Examples
     --------
@@ -302,15 +311,19 @@ def compile(
     if isinstance(side_outputs, Mapping):
         side = {key: _output(value) for key, value in side_outputs.items()}
     else:
-        named = {n.name: n for n in nodes if n.operation is NAMED}
-        absent = [key for key in side_outputs if key not in named]
-        if absent:
-            raise ValueError(f"no value in the expression is called {absent[0]!r}")
-        side = {key: named[key] for key in side_outputs}
+        side = {key: _only_one_called(key, nodes) for key in side_outputs}
     open_ = [p.name for root in (*listed(outputs), *listed(side)) for p in root.placeholders]
     if open_:
         raise ValueError(f"the placeholder {open_[0]!r} has no value: substitute one")
     return (Program if listener is None else _Listening)(outputs, side, loader, listener)
+
+
+def _only_one_called(name: str, nodes: Sequence[Expression]) -> Expression:
+    found = [n for n in nodes if n.operation is NAMED and n.name == name]
+    if len(found) != 1:
+        how_many = "several values" if found else "no value"
+        raise ValueError(f"the expression has {how_many} called {name!r}")
+    return found[0]
 
 
 def evaluate(e: Expression | Mapping[str, Expression], /, **inputs: Any) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .calls import GETITEM, LEAF, NAMED, Nested, is_source
-from .missing import listed, mapped
+from .known import Tuple
+from .outputs import listed, mapped
 from .transform import expanded_all, rebuilt
 from .tree import Expression, leaf, nodes_of
-from .types import Tuple
 
 # Functions and methods that are elementwise, and no ufuncs.
 _OF_ELEMENTS = frozenset(

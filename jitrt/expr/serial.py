@@ -10,19 +10,29 @@ import numpy as np
 
 from ..base.syntax import syntax_tree
 from ..ir.node import Constant
-from .calls import LITERAL, Nested, Operand, Static, Template, is_source, operation_named, static_value
+from .calls import LITERAL, Nested, Operand, Static, Template, is_current, is_source, operation_named, static_value
 from .parse import Reader, as_argument
 from .text import literal_text, static_text
+from .transform import up_to_date
 from .tree import Expression, literal, nodes_of
 
 Row = tuple[str, tuple[int, ...], Any]
 
 
 def rows(e: Expression) -> tuple[Row, ...]:
-    """A row for each node: the name of its operation, the rows of its operands, and the rest of the call."""
+    """A row for each node: the name of its operation, the rows of its operands, and the rest of the call.
+
+    Raises
+    ------
+    TypeError
+        If a name leads to another operation than that of the expression.
+    """
+    e = up_to_date(e)
     numbers: dict[Expression, int] = {}
     made: list[Row] = []
     for node in nodes_of([e]):
+        if not is_current(node.operation):
+            raise TypeError(f"the operation {node.operation.name!r} has been made anew since the expression was")
         numbers[node] = len(made)
         given = node.value if node.operation is LITERAL else node.template
         made.append((node.operation.name, tuple([numbers[o] for o in node.operands]), _plain(given)))

@@ -20,14 +20,26 @@ from typing import Any
 
 import numpy as np
 
-from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Nested, Operand, filled, operation_of, static_value
-from .tree import Expression, nodes_of
-from .types import dtype_text
+from .calls import (
+    GETITEM,
+    LEAF,
+    LITERAL,
+    NAMED,
+    PLACEHOLDER,
+    Nested,
+    Operand,
+    filled,
+    is_current,
+    operation_of,
+    static_value,
+)
+from .known import dtype_text
+from .tree import Expression, nodes_of, takes_elements
 
 _MOST_WRITTEN_OUT = 16  # elements of an array
 _TEMPORARY = re.compile(r"t\d+")
 _HELD = re.compile(r"[cf]\d+_")  # globals of what is compiled
-_TAKEN = frozenset({"np", "op", "name", "array", "float", "complex", "slice", "scipy", "expression"})
+_TAKEN = frozenset({"np", "op", "name", "literal", "array", "float", "complex", "slice", "scipy", "expression"})
 
 
 class Writer:
@@ -112,17 +124,23 @@ class Writer:
     def text(self, node: Expression) -> str:
         """The call that `node` is."""
         names = [self.names[o] for o in node.operands]
-        args = [self.part(p, names) for p in node.template.args]
+        marked = [self._marked(o) for o in node.operands]
+        args = [self.part(p, names if takes_elements(node.operation) else marked) for p in node.template.args]
         if node.operation is GETITEM:
             index = node.template.args[1]
             parts = index.parts if isinstance(index, Nested) and index.kind == "tuple" and index.parts else None
-            inside = [self.subscript(p, names) for p in ((index,) if parts is None else parts)]
+            inside = [self.subscript(p, marked) for p in ((index,) if parts is None else parts)]
             return f"{_atom(args[0])}[{', '.join(inside)}{',' if parts is not None and len(parts) == 1 else ''}]"
         if self._for_people or node.operation.special is None:
-            args += [f"{key}={self.part(p, names)}" for key, p in node.template.kwargs]
+            args += [f"{key}={self.part(p, marked)}" for key, p in node.template.kwargs]
         if node.operation.name.startswith("."):
             return f"{_atom(args[0])}{node.operation.name}({', '.join(args[1:])})"
         return f"{self._call(node)}({', '.join(args)})"
+
+    def _marked(self, operand: Expression) -> str:
+        """The name of an operand where numbers are no operands."""
+        is_number = operand.operation is LITERAL and not isinstance(operand.value, np.ndarray)
+        return f"literal({self.names[operand]})" if is_number and self._for_people else self.names[operand]
 
     def subscript(self, part: Any, names: Sequence[str]) -> str:
         """An index as it stands between brackets."""
@@ -156,6 +174,9 @@ def _atom(text: str) -> str:
 
 def to_text(e: Expression) -> str:
     """The text of an expression."""
+    from .transform import up_to_date
+
+    e = up_to_date(e)
     writer = Writer([e], literal_text, _called, lambda value: static_text(value, for_people=True))
     given = [_parameter(n) for n in writer.parameters]
     given += ["*", *(_parameter(n) for n in writer.placeholders)] if writer.placeholders else []
@@ -167,7 +188,8 @@ def _called(node: Expression) -> str:
     operation = node.operation
     if operation.name.startswith(("np.", "scipy.")):
         return operation.name
-    return "name" if operation is NAMED else f"op[{operation.name!r}]"
+    replaced = "" if is_current(operation) else " (made anew since)"  # there is no such name
+    return "name" if operation is NAMED else f"op[{operation.name + replaced!r}]"
 
 
 def _parameter(e: Expression) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from operator import is_
 from typing import Any, overload
 
 import numpy as np
 
 from ..frontend.python.externals import is_external
-from .calls import LITERAL, PLACEHOLDER, Operation, filled, is_source, register
-from .missing import listed, mapped
+from .calls import LITERAL, PLACEHOLDER, Operation, filled, is_current, is_known, is_source, operation_named, register
+from .outputs import listed, mapped
 from .tree import Expression, literal, nodes_of, placeholder
 
 Rule = Callable[[Expression], Expression | None]
@@ -86,19 +87,20 @@ def substitute(e: Any, replacements: Mapping[Any, Any]) -> Any:
     return mapped(e, done.__getitem__)
 
 
-def transform(e: Expression, rules: Rule | Iterable[Rule]) -> Expression:
+def transform(e: Any, rules: Rule | Iterable[Rule]) -> Any:
     """Apply rules everywhere until none of them changes anything.
 
     Parameters
     ----------
-    e : Expression
+    e : Expression, Optional, or dict of str to these
     rules : callable or iterable of callables
         From an expression, whose operands have been transformed, to what takes its place, or None. The first rule that
         changes something wins, and the rules are asked about its replacement in turn.
 
     Returns
     -------
-    Expression
+    Expression, Optional, or dict
+        As `e` is.
 
     Raises
     ------
@@ -117,6 +119,10 @@ def transform(e: Expression, rules: Rule | Iterable[Rule]) -> Expression:
     True
     """
     asked = [rules] if callable(rules) else list(rules)
+    return mapped(e, lambda part: _transformed(part, asked))
+
+
+def _transformed(e: Expression, asked: list[Rule]) -> Expression:
     done: dict[Expression, Expression] = {}
     replaced: dict[Expression, Expression] = {}
     stack = [e]
@@ -167,10 +173,21 @@ def expanded(e: Expression) -> Expression:
 
 def expanded_all(roots: Iterable[Expression]) -> dict[Expression, Expression]:
     """What `expanded` gives, for several expressions."""
+    return _expanded(roots, lambda operation: True)
+
+
+def up_to_date(e: Expression) -> Expression:
+    """`e` with what they are made of in place of operators whose names lead to others that have been made since."""
+    if all(is_current(n.operation) for n in e.nodes):
+        return e
+    return _expanded([e], lambda operation: not is_current(operation))[e]
+
+
+def _expanded(roots: Iterable[Expression], chosen: Callable[[Operation], bool]) -> dict[Expression, Expression]:
 
     def body(node: Expression) -> Expression | None:
         operation = node.operation
-        if operation.body is None:
+        if operation.body is None or not chosen(operation):
             return None
         args, _ = filled(node.template, node.operands)
         inner = expanded(operation.body)
@@ -193,9 +210,9 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
     Parameters
     ----------
     function : callable
-        Called once, on placeholders for its parameters; gives an expression. A function that numba has compiled, one
-        that `jitrt.operation` has made, or one that `jitrt.pure` vouches for, is an operation as it is; it must not
-        write into its arguments.
+        Called once, on placeholders for its parameters, whose defaults are those of calls; gives an expression. A
+        function that numba has compiled, one that `jitrt.operation` has made, or one that `jitrt.pure` vouches for,
+        is an operation as it is; it must not write into its arguments.
     name : str, optional
         By default that of the function.
 
@@ -207,7 +224,9 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
     Raises
     ------
     ValueError
-        If the function has parameters with stars, or the name is one of NumPy's.
+        If the function has parameters with stars, or the name is that of another operation, unless that was made of
+        a function of the same name in the same module: this one takes its place, as when a notebook runs again, and
+        what is made of that one is shown, pickled and saved without its name.
 
     Examples
     --------
@@ -233,11 +252,15 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
     if function is None:
         return lambda f: operator(f, name=name)  # type: ignore[call-overload]
     own = name or function.__name__.partition(".")[0]
-    if own.startswith((".", "np.", "scipy.")) or own in ("leaf", "literal", "placeholder", "getitem", "name"):
+    if own.startswith((".", "np.", "scipy.", "row.")):
         raise ValueError(f"{own!r} is the name of another operation")
     if is_external(function):
-        return register(Operation(own, function))
+        return _registered(Operation(own, function), function)
     parameters = inspect.signature(function).parameters.values()
+    defaults = []
+    for p in parameters:
+        with suppress(TypeError):  # of what is no value of an expression
+            defaults += [(p.name, literal(p.default))] if p.default is not p.empty else []
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         raise ValueError("an operator has a fixed number of parameters")
     names = tuple(p.name for p in parameters)
@@ -245,23 +268,47 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
     others = {str(p.name) for p in body.nodes if p.operation is PLACEHOLDER} - {*names}
     if others:
         raise ValueError(f"{own} depends on placeholders that are no parameters: {', '.join(sorted(others))}")
-    return register(Operation(own, _refuse, body, names))
+    return _registered(Operation(own, _refuse, body, names, tuple(defaults)), function)
+
+
+_functions: dict[str, tuple[str, str]] = {}
+"""The modules and names of the functions of which operators have been made, by the names of these."""
+
+
+def _registered(made: Operation, function: Callable[..., Any]) -> Operation:
+    """Let `made` be found by its name, in place of an earlier one of the same function, as when a notebook runs again.
+
+    One that says the same is given in its place.
+    """
+    where = str(getattr(function, "__module__", "")), getattr(function, "__qualname__", made.name)
+    if not is_known(made.name) or _functions.get(made.name) == where:
+        known = operation_named(made.name) if is_known(made.name) else None
+        _functions[made.name] = where
+        return known if known is not None and _say_the_same(made, known) else register(made)
+    module, name = _functions.get(made.name, ("jitrt", made.name))
+    raise ValueError(f"{made.name!r} is the name of another operation, which {name} of {module} is: give a name")
+
+
+def _say_the_same(one: Operation, other: Operation) -> bool:
+    of_one, of_other = ((o.apply, o.body, *(value for _, value in o.defaults)) for o in (one, other))
+    names = [(o.parameters, [name for name, _ in o.defaults]) for o in (one, other)]
+    return names[0] == names[1] and all(map(is_, of_one, of_other))
 
 
 def _refuse(*args: Any) -> Any:
     raise TypeError("operators are replaced before anything is computed")
 
 
-def simplify(e: Expression) -> Expression:
+def simplify(e: Any) -> Any:
     """`e` without what need not be computed: operations on literals are literals.
 
     Parameters
     ----------
-    e : Expression
+    e : Expression, Optional, or dict of str to these
 
     Returns
     -------
-    Expression
+    Expression, Optional, or dict
         Operators made of expressions are replaced by these. What NumPy would warn of is left as it is.
 
     Examples
@@ -273,4 +320,4 @@ def simplify(e: Expression) -> Expression:
     def expression(x):
         return np.multiply(x, np.array([2.0, 4.0], '<f8'))
     """
-    return transform(expanded(e), fold)
+    return transform(mapped(e, expanded), fold)

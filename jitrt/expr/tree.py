@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import keyword
 import math
 import operator
@@ -18,7 +19,8 @@ from ..ir.ops.optable import MUTATING_METHODS
 from ..values.frozen import frozen
 from . import calls
 from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Operation, operation_of, take_apart
-from .types import Known, Tuple, infer, known_type
+from .known import Known, Tuple, known_type
+from .types import infer
 
 _interned: weakref.WeakValueDictionary[Hashable, Expression] = weakref.WeakValueDictionary()
 _EQUALITIES = frozenset({"np.equal", "np.not_equal"})
@@ -178,6 +180,8 @@ class Expression:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(getattr(type(v), "__array_ufunc__", None) not in _KNOWN for v in inputs):
             return NotImplemented
+        if any(_is_masked(v) for v in inputs):
+            return getattr(ufunc, method)(*_lifted(inputs), **kwargs)
         operation = operation_of(ufunc)
         if method == "at":
             raise TypeError(f"expressions write into nothing, as {operation.name}.at does")
@@ -186,6 +190,10 @@ class Expression:
         return applied(operation, inputs, kwargs)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if not all(issubclass(t, (Expression, np.ndarray)) for t in types):
+            return NotImplemented
+        if any(issubclass(t, np.ndarray) and t is not np.ndarray and issubclass(t, np.ma.MaskedArray) for t in types):
+            return func(*_lifted(args), **kwargs)
         return applied(operation_of(func), args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -231,14 +239,32 @@ def _known_dtype(e: Expression) -> np.dtype:
 _OF_ARRAYS = MUTATING_METHODS | {"dump", "tofile"}
 
 
-def _operator(ufunc: np.ufunc, reflected: bool) -> Callable[[Expression, Any], Any]:
+def _is_masked(value: Any) -> bool:
+    # NumPy imports `numpy.ma` when it is first asked for.
+    return isinstance(value, np.ndarray) and type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray)
+
+
+def _lifted(values: tuple) -> Any:
+    from .missing import lifted
+
+    return lifted(values)
+
+
+def _operator(ufunc: Callable[..., Any], reflected: bool) -> Callable[[Expression, Any], Any]:
     if reflected:
         return lambda self, other: ufunc(other, self)
     return lambda self, *other: ufunc(self, *other)
 
 
+def _power(x: Any, y: Any) -> Any:
+    # NumPy's arrays are squared, which are booleans as integers of eight bits, and as long ones by the ufunc.
+    is_square = type(y) is int and y == 2 and isinstance(x, Expression) and x.dtype == np.bool_ and x.ndim != 0
+    return np.square(x) if is_square else np.power(x, y)
+
+
 def _define_operators() -> None:
-    binary = {name: ufunc for name, (ufunc, _) in BINARY.items()} | {"divmod": np.divmod}
+    binary: dict[str, Callable[..., Any]] = {name: ufunc for name, (ufunc, _) in BINARY.items()}
+    binary |= {"divmod": np.divmod, "pow": _power}
     others = {name: ufunc for name, (ufunc, _) in (UNARY | COMPARISONS).items()}
     for name, ufunc in (binary | others).items():
         setattr(Expression, f"__{name}__", _operator(ufunc, reflected=False))
@@ -332,16 +358,22 @@ def _source(operation: Operation, name: str, dtype: Any, ndim: int | None, shape
 
 
 class Literal(Constant):
-    """The value of a literal: arrays are compared by their bytes where that is cheap."""
+    """The value of a literal: arrays are compared by their bytes, large ones by a hash of these if `is_own` says so.
+
+    What is not its own may be a file in memory, which nobody has to read.
+    """
 
     __slots__ = ()
     _COMPARED_BY_BYTES = 1 << 16
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Any, is_own: bool = False):
         super().__init__(value)
         if type(value) is int:  # of any length
             self.key = "int", value
-            self._hash = hash(self.key)
+        elif is_own and value.nbytes > self._COMPARED_BY_BYTES and not value.dtype.hasobject:
+            digest = hashlib.sha256(np.ascontiguousarray(value).view(np.uint8).data).digest()
+            self.key = type(value).__name__, value.dtype.str, value.shape, value.strides, digest
+        self._hash = hash(self.key)
 
 
 def literal(value: Any) -> Expression:
@@ -369,14 +401,18 @@ def literal(value: Any) -> Expression:
     """
     if isinstance(value, Expression):
         return value
+    if _is_masked(value):
+        raise TypeError("a masked array is no literal, as elements are missing: expr.optional takes it")
+    is_own = False
     if not isinstance(value, _NUMBERS):
         array = np.asarray(value)
-        if is_writeable(array) or not isinstance(value, np.ndarray) or not array.dtype.isnative:
+        is_own = is_writeable(array) or not isinstance(value, np.ndarray) or not array.dtype.isnative
+        if is_own:
             array = array.astype(array.dtype.newbyteorder("="))
         if array.dtype.hasobject and array is not value and not array.ndim:
             raise TypeError(f"a {type(value).__name__} is no value of an expression")
         value = array if array.dtype.hasobject else frozen(array)
-    return Expression(LITERAL, (), Literal(value))
+    return Expression(LITERAL, (), Literal(value, is_own))
 
 
 def name(e: Any, name: str) -> Expression:
@@ -416,7 +452,6 @@ def applied(operation: Operation, args: Sequence[Any], kwargs: dict[str, Any]) -
     if kwargs.get("out") is not None or (place is not None and any(v is not None for v in args[place : place + 1])):
         raise TypeError("expressions write into nothing: leave `out` away")
     kwargs = {key: value for key, value in kwargs.items() if key != "out"}
-    of_elements = isinstance(operation.apply, np.ufunc) or operation.name in _OF_ELEMENTS or operation.parameters
 
     def given(value: Any) -> Expression | None:
         if isinstance(value, Expression):
@@ -426,10 +461,15 @@ def applied(operation: Operation, args: Sequence[Any], kwargs: dict[str, Any]) -
     def element(value: Any) -> Expression | None:
         return literal(value) if isinstance(value, _NUMBERS) else given(value)
 
-    template, operands = take_apart(args, kwargs, element if of_elements else given, given)
+    template, operands = take_apart(args, kwargs, element if takes_elements(operation) else given, given)
     if not operands:
         raise TypeError(f"{operation.name} is given no expression")
     return Expression(operation, tuple(operands), template)
+
+
+def takes_elements(operation: Operation) -> bool:
+    """Whether numbers among its arguments by position are operands, and no axes or extents."""
+    return isinstance(operation.apply, np.ufunc) or operation.name in _OF_ELEMENTS or bool(operation.parameters)
 
 
 def nodes_of(roots: Sequence[Expression]) -> list[Expression]:

@@ -9,13 +9,12 @@ import itertools
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..base.atwork import at_work
-from ..base.frozen import frozen
 from ..errors import ControlException, control_apart
 from ..frontend.context import tracing
 from ..frontend.numpy.tracer import Tracer
@@ -26,13 +25,15 @@ from ..ir import build as b
 from ..ir.node import type_of
 from ..ir.ops.optable import NotCovered
 from ..ir.ops.steps import RULES, Rule, small_array
-from ..ir.types import PYTHON_SCALARS, ArrayType, canonical, contiguous_strides, dtype_name
+from ..ir.types import PYTHON_SCALARS, ArrayType, canonical, contiguous_strides
 from .calls import GETITEM, Operation, Template, filled, static_value
+from .known import UNKNOWN, Known, Tuple
+from .ufunctypes import of_open_ufunc
 
 _MOST_TYPES = 4096  # that are remembered
 _OPEN_EXTENTS = (1, 2, 3, 4, 8, 6, 0, 1_000_000_007)  # the last, so that no slice ends behind it
 _OPEN_RANKS = (0, 1, 2, 5)
-_MOST_TRIALS = 60
+_MOST_TRIALS = 80
 _MOST_PROBED = 1 << 20  # elements of arrays that NumPy is asked about
 _LEAST_EXTENT = 8  # below, extents stay as they are where NumPy is asked with small matrices
 _NUMPYS = ("np.", ".")  # how the names of its operations begin
@@ -41,76 +42,10 @@ _CONTENTS: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
     lambda k: k + 1, np.ones_like, np.zeros_like, lambda k: k * 7 % 5 + 0.5 + 1j * (k % 2)
 )  # fmt: skip
 _OF_VALUES = re.compile("[Ss]ingular|converge|positive definite")  # errors that others of the same shape do not raise
-_OPEN_DTYPES = tuple(map(np.dtype, (np.float64, np.int64, np.bool_, np.float32, np.complex128)))
+_OPEN_DTYPES = tuple(map(np.dtype, (np.float64, np.int64, np.bool_, np.float32, np.complex128, np.int8)))
 
 
-def dtype_text(dtype: np.dtype) -> str:
-    """``f8``, ``>f8`` where that is not the machine's order, and ``[('x', '<f8'), ('y', '<i4')]`` of fields."""
-    if dtype.names is not None:
-        return repr(np.lib.format.dtype_to_descr(dtype))
-    return dtype_name(dtype) if dtype.isnative else dtype.str
-
-
-@frozen
-class Known:
-    """What is known of the type of an array or of a number.
-
-    Parameters
-    ----------
-    dtype : numpy.dtype, optional
-        None if it is open.
-    shape : tuple of int or None, optional
-        None for extents that are open, and for a rank that is.
-    weak : bool
-        Whether it is a Python number.
-    """
-
-    dtype: np.dtype | None = None
-    shape: tuple[int | None, ...] | None = None
-    weak: bool = False
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing is open."""
-        return self.dtype is not None and self.shape is not None and None not in self.shape
-
-    @property
-    def has_rank(self) -> bool:
-        """Whether only extents may be open."""
-        return self.dtype is not None and self.shape is not None
-
-    def __str__(self) -> str:
-        """``f8[3,?]``; ``?`` for a dtype that is open, and ``[...]`` for a rank."""
-        dtype = "?" if self.dtype is None else dtype_text(self.dtype)
-        if self.shape is None:
-            return f"{dtype}[...]"
-        return f"{dtype}[{','.join('?' if n is None else str(n) for n in self.shape)}]{'*' if self.weak else ''}"
-
-
-@frozen
-class Tuple:
-    """The types of an operation that gives several values."""
-
-    parts: tuple[Known, ...]
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing is open."""
-        return all(part.is_complete for part in self.parts)
-
-    def __str__(self) -> str:
-        return f"({', '.join(map(str, self.parts))})"
-
-
-UNKNOWN = Known()  # by identity: NumPy says that float64 equals None
 _remembered: dict[Any, Known | Tuple] = {}
-
-
-def known_type(value: Any) -> Known:
-    """The type of a value."""
-    if type(value) in PYTHON_SCALARS:
-        return Known(PYTHON_SCALARS[type(value)], (), type(value) is not bool)
-    return Known(value.dtype, value.shape)
 
 
 def infer(
@@ -134,7 +69,8 @@ def infer(
     """
     if operation is GETITEM and isinstance(types[0], Tuple):
         return types[0].parts[static_value(template.args[1])]
-    if not all(isinstance(t, Known) for t in types):
+    known = [t for t in types if isinstance(t, Known)]
+    if len(known) < len(types):
         return UNKNOWN
     values = tuple(
         [
@@ -145,15 +81,27 @@ def infer(
     key = operation, template, types, values
     if key in _remembered and not any(isinstance(v, int) for v in values):
         return _remembered[key]
+    if isinstance(operation.apply, np.ufunc) and not template.kwargs and any(t.dtype is None for t in known):
+        answer = of_open_ufunc(operation.apply, known)
+        if answer is not None:
+            return answer
     answers: list[Known | Tuple] = []
     failures: list[Exception] = []
-    for trial in itertools.islice(_trials(tuple(t for t, v in zip(types, literals) if v is None)), _MOST_TRIALS):
+    trials = _trials(tuple(t for t, v in zip(types, literals) if v is None))
+    fits = None
+    for _ in range(_MOST_TRIALS):
+        try:
+            trial = trials.send(fits)
+        except StopIteration:
+            break
         given = iter(trial)
         operands = [next(given) if v is None else v for v in literals]
         try:
             answers.append(_result(operation, template, operands))
+            fits = True
         except Exception as error:
             failures.append(error)
+            fits = False
     is_complete = all(t.is_complete for t in types)
     if failures and is_complete:
         _raise_as_numpy(operation, template, types, literals, failures[0])
@@ -233,7 +181,7 @@ def _as_numpy_answers(
 def _holding(content: Callable[[np.ndarray], np.ndarray], shape: Sequence[int], type_: ArrayType) -> Any:
     """A value of that type that holds `content`."""
     values = content(np.arange(math.prod(shape)).reshape(shape))
-    made = (values if type_.dtype.kind == "c" else values.real).astype(type_.dtype)[()]
+    made = np.asarray(values if type_.dtype.kind == "c" else values.real).astype(type_.dtype)[()]
     return made.item() if type_.weak else made
 
 
@@ -243,9 +191,20 @@ def _with_open_extents(found: Known | Tuple) -> Known | Tuple:
     return Known(found.dtype, None if found.shape is None else (None,) * len(found.shape))
 
 
-def _trials(types: Sequence[Any]) -> Iterator[tuple[ArrayType, ...]]:
-    """Types without anything open that agree with `types`: first what is likely to fit, then one thing varied."""
-    dtypes = [[t.dtype] if t.dtype is not None else list(_OPEN_DTYPES) for t in types]
+def _trials(types: Sequence[Any]) -> Generator[tuple[ArrayType, ...], bool | None, None]:
+    """Types without anything open that agree with `types`: first what is likely to fit, then one thing varied.
+
+    They are sent whether those before do fit.
+    """
+    if not (yield from _trials_of(types, _OPEN_DTYPES)) and any(t.dtype is None for t in types):
+        yield from _trials_of(types, _OPEN_DTYPES[1:])
+
+
+def _trials_of(
+    types: Sequence[Any], open_dtypes: Sequence[np.dtype]
+) -> Generator[tuple[ArrayType, ...], bool | None, bool]:
+    """The same with these for dtypes that are open: shapes are varied with the first. Returns whether that fits."""
+    dtypes = [[t.dtype] if t.dtype is not None else list(open_dtypes) for t in types]
     ranks = [[len(t.shape)] if t.shape is not None else list(_OPEN_RANKS) for t in types]
     extents = sorted({n for t in types for n in t.shape or () if n is not None} - {*_OPEN_EXTENTS})
     most = max(map(len, (*dtypes, ())), default=1)
@@ -259,16 +218,24 @@ def _trials(types: Sequence[Any]) -> Iterator[tuple[ArrayType, ...]]:
         return tuple(found)
 
     number_open = sum(n is None for t in types for n in t.shape or ())
+    has_fitted = False
     for rank in range(max(map(len, ranks), default=1)):
+        fitting: list[int] = []
+        tried: tuple[ArrayType, ...] | None = None
         for size in (*_OPEN_EXTENTS, *extents):
-            yield made(0, rank, itertools.repeat(size))
-            if not number_open and all(t.shape is not None for t in types):
+            before, tried = tried, made(0, rank, itertools.repeat(size))
+            if tried == before:  # no extent is open
                 break
-        for dtype in range(1, most):
-            yield made(dtype, rank, itertools.repeat(2))
-    for base in (*extents, *_OPEN_EXTENTS) if number_open > 1 or extents else ():
+            if (yield tried):
+                fitting.append(size)
+        has_fitted |= bool(fitting)
+        likely = 2 if 2 in fitting else next(iter(fitting), 2)
+        for dtype in range(1, most if fitting or len(open_dtypes) < len(_OPEN_DTYPES) else 1):
+            yield made(dtype, rank, itertools.repeat(likely))
+    for base in (*extents, *_OPEN_EXTENTS) if has_fitted and (number_open > 1 or extents) else ():
         for varied in range(number_open):
             yield made(0, 0, itertools.chain([base] * varied, [5], itertools.repeat(base)))
+    return has_fitted
 
 
 def _result(operation: Operation, template: Template, operands: Sequence[Any]) -> Known | Tuple:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -40,8 +41,8 @@ def numba_function(function: Callable[..., Any], signature: Any) -> Any:
     Notes
     -----
     A call takes the interpreter's lock, and about a microsecond more than one from Python: call it for whole arrays,
-    not for their elements. What it raises, the caller raises, past a `try` of its own. numba does not keep callers on
-    disk, since the function is one of this process.
+    not for their elements. What it raises, the caller raises, or catches by ``except Exception``. numba does not keep
+    callers on disk, since the function is one of this process.
 
     Examples
     --------
@@ -123,7 +124,7 @@ def _check_of_array(type_: Any) -> Callable[[Any], Any]:
 
 
 def _emit_call(context: Any, builder: ir.IRBuilder, called_at: Any, signature: Any, values: Any) -> ir.Value:
-    """A call with the interpreter's lock; an exception that Python has set is the caller's."""
+    """A call with the interpreter's lock."""
     function, check = called_at
     python = context.get_python_api(builder)
     environment = context.get_env_manager(builder)
@@ -139,20 +140,63 @@ def _emit_call(context: Any, builder: ir.IRBuilder, called_at: Any, signature: A
     for value in objects:
         python.decref(value)
     with cgutils.if_unlikely(builder, cgutils.is_null(builder, made)):
-        python.gil_release(lock)
-        context.call_conv.return_exc(builder)
+        _emit_raise(context, builder, python, lock)
     if check is not None:
         checker = context.add_dynamic_addr(builder, id(check), info="the result's type")
         checked = python.call_function_objargs(builder.bitcast(checker, python.pyobj), [made])
         with cgutils.if_unlikely(builder, cgutils.is_null(builder, checked)):
             python.decref(made)
-            python.gil_release(lock)
-            context.call_conv.return_exc(builder)
+            _emit_raise(context, builder, python, lock)
         python.decref(checked)
     native = python.to_native_value(signature.return_type, made)
     python.decref(made)
     with cgutils.if_unlikely(builder, native.is_error):
-        python.gil_release(lock)
-        context.call_conv.return_exc(builder)
+        _emit_raise(context, builder, python, lock)
     python.gil_release(lock)
     return native.value
+
+
+def _emit_raise(context: Any, builder: ir.IRBuilder, python: Any, lock: ir.Value) -> None:
+    """Raise as numba does what Python has raised, which a `try` of the caller's would leave set."""
+    slots = [cgutils.alloca_once_value(builder, python.get_null_object()) for _ in range(3)]
+    pointer = python.pyobj.as_pointer()
+    for name in ("PyErr_Fetch", "PyErr_NormalizeException"):
+        builder.call(python._get_function(ir.FunctionType(ir.VoidType(), [pointer] * 3), name), slots)
+    _, error, trace = map(builder.load, slots)
+    with cgutils.if_likely(builder, cgutils.is_not_null(builder, trace)):
+        setting = ir.FunctionType(ir.IntType(32), [python.pyobj] * 2)
+        builder.call(python._get_function(setting, "PyException_SetTraceback"), [error, trace])
+    keeping = context.add_dynamic_addr(builder, id(_keep), info="keeps an exception")
+    python.decref(python.call_function_objargs(builder.bitcast(keeping, python.pyobj), [error]))
+    for slot in slots:
+        python.decref(builder.load(slot))
+    python.gil_release(lock)
+    context.call_conv.return_user_exc(builder, Raised, ())
+
+
+_raised = threading.local()
+
+
+def _keep(error: BaseException) -> None:
+    # numba makes one to see that it can be made, and Python the one that is raised.
+    _raised.errors = [error, error]
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is not None:  # its traceback begins anew
+        note = f"raised at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+
+
+class _OfAny(type):
+    def __subclasscheck__(cls, other: type) -> bool:
+        return True  # Python asks whether what was made is of the class that numba raises
+
+
+class Raised(Exception, metaclass=_OfAny):
+    """What numba raises in place of an exception of Python's; made, it is that one."""
+
+    def __new__(cls, *args: Any) -> Any:
+        errors = getattr(_raised, "errors", None)
+        return errors.pop() if errors else RuntimeError("raised by a function of another thread")

@@ -132,3 +132,38 @@ def test_rows_of_a_choice_for_all_and_of_what_is_no_choice_of_scalars():
         )
     one_by_one = expr.compile(expr.cond(limit > 0, lambda x: np.sum(x), lambda x: x * 3, x))
     np.testing.assert_array_equal(one_by_one.rows(x=np.arange(3.0), limit=np.array([1.0, -1.0, 0.0])), [0.0, 3.0, 6.0])
+
+
+@pytest.mark.parametrize("name", ["cond_0", "cond_1", "cond0_0", "v", "x"])
+def test_other_leaves_may_have_any_name(name):
+    x, other = expr.leaf("x"), expr.leaf(name)
+    e = expr.cond(
+        np.sum(other) > 0, lambda v: v * other, lambda v: expr.cond(v > 9, lambda w: w - v, lambda w: w + other, v), x
+    )
+    assert expr.parse(str(e)) is e
+    for value in (4.0, -4.0):
+        given = {"x": 3.0, name: value}
+        wanted = given["x"] * given[name] if given[name] > 0 else given["x"] + given[name]
+        assert expr.evaluate(e, **given) == wanted
+
+
+def test_placeholders_in_bodies_are_operands():
+    x, p = expr.leaf("x"), expr.placeholder("p", "f8")
+    e = expr.cond(np.sum(x) > 0, lambda v: v + p, lambda v: expr.cond(p > 1, lambda w: w * p, lambda w: w + v, v), x)
+    assert [n.name for n in e.placeholders] == ["p"] and expr.parse(str(e)) is e
+    for value in (2.0, 0.5):
+        one = expr.substitute(e, {"p": value})
+        assert [expr.evaluate(one, x=v) for v in (-1.0, -1.5)] == [
+            -1.0 * value if value > 1 else -2.0,
+            -1.5 * value if value > 1 else -3.0,
+        ]
+
+    @expr.operator
+    def raised_if_positive(q, by):
+        return expr.cond(
+            q.sum() > 0, lambda v: v + q * by, lambda v: expr.cond(by > 0, lambda w: w, lambda w: -by, v), q
+        )
+
+    found = raised_if_positive(x, expr.leaf("by"))
+    for given, wanted in (([1.0, 2.0], [3.0, 6.0]), ([-1.0, -2.0], [-1.0, -2.0])):
+        np.testing.assert_array_equal(expr.evaluate(found, x=np.array(given), by=2.0), wanted)

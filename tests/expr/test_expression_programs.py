@@ -87,6 +87,23 @@ def test_listeners_hear_of_rows_and_after_pickling():
     assert nothing(3.0) == 4.0 and HEARD[-1] == {} and nothing.with_side_outputs(a=1.0) == (2.0, {})
 
 
+def test_listeners_hear_of_inputs_of_side_outputs():
+    heard = []
+    x = expr.leaf("x", "f8", ndim=0)
+    program = expr.compile(x * 2, {"q": expr.leaf("c", "f8", ndim=0) + x}, listener=heard.append)
+    assert program.inputs == ("x", "c") and "c: f8[]" in program.describe()
+    assert program.run(x=1.0, c=3.0) == program(1.0, 3.0) == program.run({"x": 1.0, "c": 3.0}) == 2.0
+    assert program.rows(x=np.array([1.0]), c=3.0).tolist() == [2.0]
+    assert heard == [{"q": 4.0}] * 4
+    with pytest.raises(TypeError, match="missing inputs: c"):
+        program.run(x=1.0)
+
+
+def test_side_outputs_by_names_that_several_values_have_are_refused():
+    with pytest.raises(ValueError, match="several values called 'm'"):
+        expr.compile(expr.name(A * 2, "m") + expr.name(A * 3, "m"), ["m"])
+
+
 def test_rows_of_masked_columns_stay_masked():
     found = expr.compile(A + 1).rows(a=np.ma.masked_array([1.0, 2.0], [False, True]))
     assert found.tolist() == [2.0, None]

@@ -141,3 +141,34 @@ def test_a_pickle_is_read_by_another_process():
     assert shown.stdout.strip() == str(e)
     with pytest.raises(KeyError, match="nobody_knows"):
         expr.from_json(expr.to_json(e).replace("squared_for_pickles", "nobody_knows"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9**9**9**9", "-9**9**9**9", "1 << 10**12", "x + 7**(2**60)", "1/0", "x * (1 % 0)", "1.0 // 0",
+        "(-8) << -1", "10.0**400", "1.5 & 2", "~1.5", "'a' * 10**9", "[0] * 10**10 + x", "(1,) + (2,)", "'a' + 'b'",
+        "-" * 5000 + "x", "+".join(["x"] * 3000), "x" + ".T" * 5000, "x" + "[0]" * 5000,
+    ],
+)  # fmt: skip
+def test_texts_that_would_take_for_ever_are_no_expressions(text):
+    with pytest.raises(ValueError, match="expression"):
+        expr.parse(text)
+
+
+def test_numbers_in_texts_are_pythons():
+    x = expr.leaf("x")
+    for text, wanted in (("x * 2**10", x * 1024), ("x + 7 // 2 - 1e3", x + 3 - 1e3), ("x ** -(1 << 2)", x**-4)):
+        assert expr.parse(text) is wanted
+    assert expr.parse("-(-1) ** 0.5 * x") is -((-1) ** 0.5) * x
+    assert expr.parse("2**4000 > x") is (x < 2**4000)
+
+
+@pytest.mark.parametrize("dtype", ["U3", "S2", "M8[D]", "m8[s]", "O"])
+@pytest.mark.parametrize("ndim", [0, 1])
+def test_leaves_of_any_dtype_have_types(dtype, ndim):
+    dtype = np.dtype(dtype)
+    value = np.array(["1", "2"] if dtype.kind in "US" else [1, 2]).astype(dtype)[0 if ndim == 0 else slice(None)]
+    x = expr.leaf("x", dtype, ndim=ndim)
+    assert (x == value).dtype in (np.bool_, None)
+    assert np.all(expr.evaluate(x == value, x=value))

@@ -1,6 +1,7 @@
 """Expressions: what they are made of, their types, and NumPy's errors while they are built."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -338,3 +339,79 @@ def test_what_cannot_fit_raises_although_extents_are_open(function, dtypes, shap
 
 def test_types_beside_an_array_without_axes():
     assert (expr.leaf("x", "f4", ndim=1) + np.array(1.0)).dtype == np.float64
+
+
+@pytest.mark.parametrize("size", [100, 8_000, 9_000, 40_000])
+def test_literals_of_any_size_are_equal_to_themselves(size):
+    for values in (
+        np.arange(float(size)),
+        np.arange(size) * 1j,
+        np.arange(size).astype("M8[s]"),
+        np.arange(size) > 9,
+    ):
+        e = expr.literal(values)
+        assert expr.literal(values) is e is expr.literal(values.copy()) and expr.literal(values[::-1]) is not e
+        assert pickle.loads(pickle.dumps(e)) is e and expr.from_json(expr.to_json(e)) is e and expr.parse(str(e)) is e
+        assert (expr.leaf("x") == e) is (expr.leaf("x") == values)
+        values[-1] = values[0]
+        assert expr.literal(values) is not e
+
+
+def _scale(factor, base=None):
+    @expr.operator
+    def scaled_by(x, plus=1.0):
+        return x * factor + plus
+
+    return scaled_by
+
+
+def test_operators_that_are_made_again():
+    x = expr.leaf("x")
+    first = _scale(2.0)
+    assert _scale(2.0) is first
+    e = first(x) * 3
+    second = _scale(5.0)
+    assert second is not first and expr.op["scaled_by"] is second and _scale(5.0) is second
+    for again in (expr.parse(str(e)), pickle.loads(pickle.dumps(e)), expr.from_json(expr.to_json(e)), e):
+        assert expr.evaluate(again, x=1.0) == 9.0
+    assert expr.evaluate(second(x), x=1.0) == 6.0 and expr.parse(str(second(x))) is second(x)
+    assert expr.evaluate(second(first(x)), x=1.0) == expr.evaluate(expr.parse(str(second(first(x)))), x=1.0) == 16.0
+
+    def scaled_by(x):
+        return x
+
+    for name in ("scaled_by", "cond", "leaf", "np.add"):
+        with pytest.raises(ValueError, match="name of another operation"):
+            expr.operator(scaled_by, name=name)
+
+
+def test_operators_have_defaults():
+    x = expr.leaf("x")
+    scaled = _scale(3.0)
+    assert scaled(x) is scaled(x, 1.0) is scaled(plus=1.0, x=x) and scaled(x, 2.0) is scaled(x, plus=2.0)
+    assert expr.parse(str(scaled(x))) is scaled(x) and expr.evaluate(scaled(x), x=2.0) == 7.0
+    for args, kwargs in (((), {}), ((x, 1.0, 2.0), {}), ((x, 1.0), {"plus": 1.0}), ((x,), {"minus": 1.0})):
+        with pytest.raises(TypeError, match="scaled_by takes x, plus"):
+            scaled(*args, **kwargs)
+
+
+def test_functions_of_numbas_that_are_made_again():
+    numba = pytest.importorskip("numba")
+    x = expr.leaf("x")
+
+    def make(k):
+        @expr.operator
+        @numba.vectorize
+        def added_to(x, y):
+            return x + y
+
+        return added_to
+
+    e = make(1)(x, 2.0)
+    make(2)
+    assert expr.evaluate(e, x=1.0) == 3.0
+    for write in (pickle.dumps, expr.to_json):
+        with pytest.raises(TypeError, match="made anew"):
+            write(e)
+    with pytest.raises(ValueError, match="no operation"):
+        expr.parse(str(e))

@@ -108,6 +108,46 @@ def test_columns_of_pandas(dtype):
     assert expr.evaluate(x * 2, x=pd.Series([1, 2], dtype="Int64")).tolist() == [2, 4]
 
 
+_TIMES = ["2020-01-01", None, "2020-01-03"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda pd: pd.Series(pd.to_datetime(_TIMES)),
+        lambda pd: pd.Series(pd.to_datetime(_TIMES, utc=True)),
+        lambda pd: pd.Series(pd.to_timedelta(["1D", None, "2D"])),
+        lambda pd: pd.Series([1.0, None, 3.0], dtype="f4"),
+        lambda pd: pd.Series([1, None, 3], dtype="Int16"),
+        lambda pd: pd.Series([True, None, False], dtype="boolean"),
+        lambda pd: pd.Series(["a", None, "b"], dtype="string"),
+        lambda pd: pd.Series(["a", None, "b"], dtype="category"),
+        lambda pd: pd.Series(["a", None, "b"], dtype=object),
+    ],
+)
+def test_columns_of_any_dtype_stay_as_they_are(make):
+    pd = pytest.importorskip("pandas")
+    column, x = make(pd), expr.optional_leaf("x")
+    before = column.copy(deep=True)
+    for given in (column, column.array):
+        found = expr.evaluate(x, x=given)
+        assert np.ma.getmaskarray(found).tolist() == [False, True, False]
+        assert pd.Series(found.data[[0, 2]]).tolist() == column[[0, 2]].tolist()
+    assert expr.compile(x).run(pd.DataFrame({"x": column})).mask.tolist() == [False, True, False]
+    pd.testing.assert_series_equal(column, before)
+    if pd.api.types.is_string_dtype(column):
+        assert expr.evaluate(x + "!", x=column).tolist() == ["a!", None, "b!"]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f8", "i4", "u8", "?", "c8", "M8[D]", "m8[s]", "U3", None])
+@pytest.mark.parametrize("shape", [(), (3,), (None, 2)])
+def test_nothing_is_given_for_leaves_of_any_type(dtype, shape):
+    x = expr.leaf("x", expr.optional(dtype), shape=shape) if dtype else expr.optional_leaf("x", shape=shape)
+    for missing in (None, np.ma.masked):
+        found = expr.evaluate(x == x, x=missing)
+        assert found is None if shape == () else (found.mask.all() and found.ndim == len(shape))
+
+
 def test_what_they_have_not():
     with pytest.raises(AttributeError, match="no 'sort': coalesce it first"):
         expr.optional_leaf("x").sort()
@@ -116,7 +156,7 @@ def test_what_they_have_not():
 FOLDS = ["sum", "prod", "min", "max", "mean", "var", "std", "any", "all"]
 
 
-CASES = [(name, dtype) for name in [*FOLDS, "cumsum", "cumprod"] for dtype in ("f8", "f4", "i8", "i2", "?")]
+CASES = [(name, dtype) for name in [*FOLDS, "cumsum", "cumprod"] for dtype in ("f8", "f4", "f2", "i8", "i2", "?")]
 
 
 @pytest.mark.wide(times=2)
@@ -130,10 +170,13 @@ def test_folds_are_those_of_what_is_there(name, dtype):
     for options in ({}, {"axis": 0}, {"axis": 1}, {"axis": 1, "keepdims": True}, {"axis": None}):
         if name.startswith("cum") and "keepdims" in options:
             continue
-        want = getattr(given, name)(**options)
+        with warnings.catch_warnings():  # numpy.ma's fill value is too large for half floats
+            warnings.simplefilter("ignore")
+            want = getattr(given, name)(**options)
         got = expr.evaluate(getattr(x, name)(**options), x=given)
         assert np.array_equal(np.ma.getmaskarray(want), np.ma.getmaskarray(np.ma.asanyarray(got)))
-        np.testing.assert_allclose(np.ma.filled(got, 0), np.ma.filled(want, 0), rtol=1e-5 if dtype == "f4" else 1e-14)
+        rtol = {"f4": 1e-5, "f2": 2e-2}.get(dtype, 1e-14)
+        np.testing.assert_allclose(np.ma.filled(got, 0), np.ma.filled(want, 0), rtol=rtol)
         assert got.dtype == want.dtype
     assert expr.evaluate(x.count(axis=1), x=given).tolist() == given.count(axis=1).tolist()
 
@@ -202,7 +245,7 @@ def test_what_moves_joins_and_chooses_takes_presence_along(build, mask):
 
 def test_what_would_lose_presence_is_refused():
     x = expr.optional_leaf("x")
-    for build in (np.median, np.sort, np.asarray, bool, np.fft.fft, lambda x: np.modf(x)):
+    for build in (np.median, np.sort, np.asarray, bool, np.fft.fft, np.linalg.norm, np.add.reduce):
         with pytest.raises(TypeError):
             build(x)
 
@@ -230,3 +273,93 @@ def test_the_presence_of_an_input_follows_it():
     assert program.inputs == ("y", "x", "x_present")
     assert (program(2.0, 3.0, True), program(2.0, 3.0, False)) == (8.0, -2.0)
     assert (program.run(x=3.0, y=2.0), program.run(x=None, y=2.0)) == (8.0, -2.0)
+
+
+def test_half_floats_are_added_up_as_single_ones():
+    given = np.ma.masked_array(np.full(5000, 60.0, np.float16), [1] + [0] * 4999)
+    for x in (expr.optional_leaf("x"), expr.leaf("x", expr.optional("f2"), ndim=1)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert expr.evaluate(x.mean(), x=given) == given.mean() == 60
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "c8", "?"])
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((3, 3), (3, 3))])
+def test_products_are_those_of_masked_arrays(dtype, shapes):
+    rng = np.random.default_rng(3)
+    x, y = (np.ma.masked_array((rng.random(s) * 4).astype(dtype), rng.random(s) < 0.5) for s in shapes)
+    a, b, w = expr.optional_leaf("a"), expr.optional_leaf("b"), expr.leaf("w")
+    for wanted, built, given in (
+        (np.ma.dot(x, y), (a @ b, np.dot(a, b), np.matmul(a, b)), {"a": x, "b": y}),
+        (np.ma.dot(x, y.data), (a @ w, np.dot(a, w), a @ y.data), {"a": x, "w": y.data}),
+        (np.ma.dot(x.data, y), (w @ b, np.dot(w, b), x.data @ b), {"w": x.data, "b": y}),
+    ):
+        for e in built:
+            used = {str(n.name).removesuffix("_present") for part in (e.value, e.present) for n in part.leaves}
+            found = np.ma.asarray(expr.evaluate(e, **{name: given[name] for name in used}))
+            if not found.ndim and wanted.mask:
+                assert found == np.ma.asarray(None)  # no number
+                continue
+            np.testing.assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(wanted))
+            np.testing.assert_allclose(found.filled(0), wanted.filled(0), rtol=1e-6)
+            assert found.dtype == wanted.dtype
+
+
+MASKED = np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda w, m, np: w + m,
+        lambda w, m, np: np.maximum(m, w),
+        lambda w, m, np: np.where(w > 1, w, m),
+        lambda w, m, np: np.where(m > 1, w, 0.0),
+        lambda w, m, np: np.concatenate([w, m]),
+        lambda w, m, np: np.concatenate([m, w]),
+        lambda w, m, np: np.clip(w, m, 9.0),
+        lambda w, m, np: divmod(w, m)[1],
+    ],
+)
+def test_arrays_among_optional_values_keep_their_masks(build):
+    w = np.array([1.0, 1.5, 2.0])
+    wanted = build(np.ma.asarray(w), MASKED, np.ma if "clip" not in build.__code__.co_names else np)
+    o = expr.optional_leaf("o")
+    for e, given in (
+        (build(expr.leaf("w"), MASKED, np), {"w": w}),
+        (build(expr.leaf("w"), o, np), {"w": w, "o": MASKED}),
+        (build(expr.leaf("w"), expr.optional(MASKED), np), {"w": w}),
+    ):
+        found = expr.evaluate(e, **given)
+        np.testing.assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(wanted))
+        np.testing.assert_allclose(found.filled(0), wanted.filled(0))
+    assert expr.evaluate(expr.leaf("w") * np.ma.masked, w=w).mask.all()
+    assert expr.evaluate(expr.coalesce(MASKED, expr.leaf("w")), w=w).tolist() == [1.0, 1.5, 3.0]
+    assert expr.evaluate(expr.where_present(expr.leaf("w") > 1, MASKED), w=w).tolist() == [None, None, 3.0]
+
+
+def test_a_masked_array_is_no_literal():
+    for build in (expr.literal, expr.evaluate, lambda m: expr.leaf("w").take(m)):
+        with pytest.raises(TypeError, match=r"expr\.optional takes it"):
+            build(MASKED)
+
+
+def test_folds_begin_with_a_number():
+    x = expr.optional_leaf("x")
+    for fold in (np.sum, np.prod, np.min, np.max):
+        for given in (MASKED, np.ma.masked_all(3)):
+            found = expr.evaluate(fold(a=x, initial=2.0), x=given)
+            assert found == fold(given.compressed(), initial=2.0)
+
+
+def test_optional_values_are_inspected_and_transformed_as_others():
+    x, w = expr.leaf("x", expr.optional("f4"), shape=(3,)), expr.leaf("w", "f8")
+    e = x * (expr.literal(2.0) + 1.0) + w
+    assert (e.dtype, e.shape, e.ndim) == (np.float64, None, None) and (x.dtype, x.shape) == (np.float32, (3,))
+    assert [n.name for n in e.leaves] == ["x", "w", "x_present"] and e.placeholders == ()
+    assert e.nodes[-1] is e.present and e.value in e.nodes
+    assert expr.simplify(e).equals(x * np.float64(3.0) + w) and not e.equals(x * np.float64(3.0) + w)
+    y = expr.leaf("y", "f8")
+    assert expr.transform({"e": e}, lambda n: y if n is w else None)["e"].equals(x * (expr.literal(2.0) + 1.0) + y)
+    assert expr.op["sqrt"](x).equals(np.sqrt(x)) and expr.op["np.where"](w > 0, x, w).equals(np.where(w > 0, x, w))
+    assert expr.op[".astype"](x, "f8").equals(x.astype("f8"))

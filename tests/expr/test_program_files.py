@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import zipfile
 
+import numba
 import numpy as np
 import pytest
 
@@ -67,3 +69,59 @@ def test_other_files_are_no_programs(tmp_path, data):
     (tmp_path / "file").write_bytes(data)
     with pytest.raises(ValueError, match="is no program"):
         expr.load(tmp_path / "file")
+
+
+def _in_another_process(path, code):
+    ready = f"import numpy as np\nfrom jitrt import expr\nprogram = expr.load({str(path)!r})\n"
+    shown = subprocess.run([sys.executable, "-c", ready + code], capture_output=True, text=True, check=False)
+    return shown.stdout.strip() or shown.stderr.strip().splitlines()[-1]
+
+
+@expr.operator
+def squared(v):
+    return v * v
+
+
+def test_operators_are_written_as_what_they_are_made_of(cached):
+    x = expr.leaf("x", "f8", shape=(3,))
+    expr.save(expr.compile({"y": squared(x) + squared(squared(x))}), cached / "model.zip")
+    assert (
+        _in_another_process(cached / "model.zip", "print(program(np.arange(3.0))['y'].tolist())") == "[0.0, 2.0, 20.0]"
+    )
+
+    @expr.operator
+    @numba.vectorize
+    def clamped(x, limit):
+        return limit if x > limit else x
+
+    expr.save(expr.compile(clamped(x, 1.0)), cached / "other.zip")
+    assert "needs an operation of yours" in _in_another_process(cached / "other.zip", "")
+
+
+def test_outputs_keep_their_names(cached):
+    x = expr.leaf("x", "f8", ndim=0)
+    names = [1, "1", (2, "a"), 1.5, None, True, "{o0}"]
+    program = expr.compile({name: x + k for k, name in enumerate(names[:-2])} | {"{o0}": x})
+    expr.save(program, cached / "model.zip")
+    assert expr.load(cached / "model.zip")(1.0) == program(1.0)
+    with pytest.raises(TypeError, match="is no name"):
+        expr.save(expr.compile({frozenset({1}): x}), cached / "model.zip")
+
+
+@pytest.mark.parametrize("size", [9_000, 40_000])
+def test_programs_have_many_weights(cached, size):
+    x = expr.leaf("x", "f8", shape=(size,))
+    expr.save(expr.compile(x * np.arange(float(size))), cached / "model.zip")
+    with zipfile.ZipFile(cached / "model.zip") as archive:
+        assert any(name.endswith(".program") for name in archive.namelist())
+    code = f"print(program(np.ones({size})).sum(), repr(program.plain_reason))"
+    assert _in_another_process(cached / "model.zip", code) == f"{np.arange(float(size)).sum()} ''"
+
+
+def test_what_has_no_machine_code_is_written_without(cached):
+    v, given = expr.leaf("v", "f8", shape=(150_000,)), np.ones(150_000)
+    program = expr.compile(v * np.arange(150_000.0))
+    expr.save(program, cached / "model.zip")
+    np.testing.assert_array_equal(expr.load(cached / "model.zip")(given), program(given))
+    with pytest.raises(ValueError, match="constants are too large"):
+        expr.save(program, cached / "model.zip", (given,))

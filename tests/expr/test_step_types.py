@@ -1,5 +1,6 @@
 """Types of expressions of functions that NumPy executes, while they are built."""
 
+import time
 import warnings
 
 import numpy as np
@@ -120,3 +121,57 @@ def test_what_depends_on_values_is_not_refused(size):
     assert e.dtype == np.float64 and e.ndim == 1
     values = np.linspace(0.0, 1.0, size)
     np.testing.assert_allclose(expr.evaluate(e, x=values, q=np.array([0.25, 0.5])), [0.25, 0.5])
+
+
+BINARY = sorted(
+    name
+    for name, f in vars(np).items()
+    if isinstance(f, np.ufunc) and (f.nin, f.nout, f.signature) == (2, 1, None) and f.types[0][0] != "O"
+)
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_known_of_ufuncs_of_an_open_leaf_is_right(name):
+    ufunc = getattr(np, name)
+    for dtype in ("i8", "?", "f8"):
+        known = np.ones((1, 4), dtype)
+        for other in (np.ones((3, 4), d) for d in ("i2", "?", "f4")):
+            others = (other, other[0], other[0, 0])
+            leaves = [expr.leaf("b"), expr.leaf("b", other.dtype)]
+            for value in others:
+                for b in (*leaves, expr.leaf("b", ndim=value.ndim), expr.leaf("b", shape=(None,) * value.ndim)):
+                    for swapped in (False, True):
+                        try:
+                            wanted = ufunc(value, known) if swapped else ufunc(known, value)
+                        except TypeError:
+                            continue
+                        a = expr.leaf("a", dtype, shape=(1, 4))
+                        e = ufunc(b, a) if swapped else ufunc(a, b)
+                        assert agrees(e, wanted), (dtype, value.dtype, value.shape, e.type)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i8", "f2", "f8", "c8"])
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 2.0, 0.5, np.int64(2)])
+def test_powers_are_those_of_numpys_operator(dtype, exponent):
+    values = np.array([1, 0, 1]).astype(dtype)
+    e = expr.leaf("x", dtype, ndim=1) ** exponent
+    found, wanted = expr.evaluate(e, x=values), values**exponent
+    assert e.dtype == found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_functions_of_an_open_leaf_are_tried_with_dtypes_that_fit():
+    a, b = expr.leaf("a", "i8", shape=(1, 4)), expr.leaf("b")
+    for e in (np.bitwise_and(a, b, dtype="i8"), np.bitwise_or.outer(b, a)[0], np.unravel_index(b, (3, 4))[0]):
+        assert e.shape is None
+    assert np.bitwise_and(a, expr.leaf("b", shape=(None, 4)), casting="same_kind").shape == (None, 4)
+
+
+def test_chains_of_open_leaves_are_built_in_time():
+    e = expr.leaf("x")
+    began = time.perf_counter()
+    for k in range(500):
+        e = e * 1.25 + k
+    assert time.perf_counter() - began < 2.0  # 0.05 s alone; by trials it took four
+    assert e.dtype is None and e.shape is None

@@ -67,3 +67,27 @@ def test_ufuncs_find_their_operation():
     x = expr.leaf("x")
     assert chosen(x, 0.5) is operation(x, 0.5)
     assert repr(operation) == "expr.op['chosen']"
+
+
+def test_scipys_functions_are_found_by_name():
+    linalg = pytest.importorskip("scipy.linalg")
+    a, b = expr.leaf("a", "f8", ndim=2), expr.leaf("b", "f8", ndim=1)
+    e = expr.op["scipy.linalg.solve"](a, b, assume_a="gen") + 1.0
+    assert expr.parse(str(e)) is e and pickle.loads(pickle.dumps(e)) is e and expr.from_json(expr.to_json(e)) is e
+    given = np.eye(3) + 0.25, np.arange(3.0)
+    np.testing.assert_allclose(expr.evaluate(e, a=given[0], b=given[1]), linalg.solve(*given) + 1.0)
+    for name in ("scipy.io.savemat", "scipy.linalg.nothing", "scipy.nothing.solve", "scipy.fft.set_workers"):
+        with pytest.raises(KeyError, match="no operation"):
+            expr.op[name]
+
+
+def test_parameters_to_write_into_are_given_by_one_name():
+    def filled(x, out):
+        np.multiply(x, 2.0, out=out)
+
+    filled = jitrt.pure(filled, writes="out")
+    found = jitrt.jit(lambda x: (y := np.zeros(x.shape), filled(x, y), y + 1.0)[2])
+    for _ in range(3):
+        np.testing.assert_array_equal(found(X), X * 2.0 + 1.0)
+    with pytest.raises(ValueError, match="no parameter 'target'"):
+        jitrt.pure(filled, writes="target")

@@ -1,5 +1,7 @@
 """From traced functions to expressions, and what stages make of expressions."""
 
+import pickle
+
 import numpy as np
 import pytest
 from covering import few
@@ -85,3 +87,108 @@ def test_stages_have_names():
         expr.lower(x + 1, "nothing")
     with pytest.raises(ValueError, match="open"):
         expr.lower(expr.leaf("x") + 1)
+
+
+def _element(x, out):
+    x[0] = 7
+    return x, x[::-1][1:]
+
+
+def _all_of_it(x, out):
+    out[:] = x * 2
+    return out, out[1:], x + 1
+
+
+def _into(x, out):
+    np.multiply(x, 3, out=out)
+    out[2] += x[0]
+    return out * 2
+
+
+def _copies(x, out):
+    y, z = x.copy(), x.astype("i4")
+    y[0], z[1], y[2:] = 5.0, 2.7, x[:-2]
+    return y, z
+
+
+def _made(x, out):
+    y = np.zeros(2 * len(x))
+    y[: len(x)] = x
+    y[-1] = 1
+    y.reshape(2, -1)[:, 1] *= 2.5
+    return y, None
+
+
+def _reshaped_behind_a_view(x, out):
+    y = x.copy().reshape(2, -1)
+    y[:, ::-1].reshape(-1)[0] = 9  # a copy
+    y.T[0] = 4.0
+    return y
+
+
+def _complex(x, out):
+    y = x + 1j
+    y.imag[1:] = x[1:]
+    return y, np.pad(x, 1)
+
+
+def _weak(x, out, s=2.0):
+    y = x.copy()
+    y[1] = s
+    return y * s
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+@pytest.mark.parametrize(
+    "function", [_element, _all_of_it, _into, _copies, _made, _reshaped_behind_a_view, _complex, _weak]
+)
+def test_what_is_written_is_part_of_the_expression(function, dtype):
+    given = {"x": np.arange(1, 7).astype(dtype), "out": np.zeros(6, dtype), "s": 2.0}
+    wanted = function(given["x"].copy(), given["out"].copy())
+    try:
+        found = jitrt.jit(function).lower(given["x"].copy(), given["out"].copy()).expression
+    except ValueError as reason:
+        assert "runs as plain NumPy" in str(reason)
+        return
+    pairs = zip(found, wanted) if isinstance(wanted, tuple) else [(found, wanted)]
+    for e, value in pairs:
+        if value is None:
+            assert e is None
+            continue
+        for _ in range(2):
+            got = expr.evaluate(e, **{leaf.name: np.copy(given[leaf.name])[()] for leaf in e.leaves})
+            np.testing.assert_array_equal(got, value)
+            assert got.dtype == value.dtype
+        assert expr.parse(str(e)) is e and expr.from_json(expr.to_json(e)) is e and pickle.loads(pickle.dumps(e)) is e
+        assert not expr.compile(e).plain_reason
+
+
+def test_numbers_that_are_operands_are_told_from_those_that_are_not():
+    x, two = expr.leaf("x"), expr.literal(2)
+    for e in (
+        np.sum(two), x[two], x[2], x[1:two], np.take(x, two), np.take(x, 2), np.broadcast_to(expr.literal(0.0), (3,)),
+        np.full_like(x, two), np.full_like(x, fill_value=two), expr.literal(np.float64(2)).astype("f4"), np.add(x, 2),
+        x.clip(two, 3),
+    ):  # fmt: skip
+        assert expr.parse(str(e)) is e
+
+
+def test_choices_are_conds():
+    def chosen(x, limit):
+        scaled = x * 2.0
+        y, z = jitrt.cond(
+            x.sum() > limit,
+            lambda v, w: (v + w, v.max()),
+            lambda v, w: (v - 1.0, jitrt.cond(w[0] > 0, np.min, np.sum, v)),
+            x,
+            scaled,
+        )
+        return y * z, z
+
+    for x in (np.arange(4.0), np.arange(4.0) - 1.0, -np.arange(4.0) + 0.25):
+        found = jitrt.jit(chosen).lower(x, 4.0).expression
+        for e, wanted in zip(found, chosen(x, 4.0)):
+            again = expr.parse(str(e))
+            assert again is e and pickle.loads(pickle.dumps(e)) is e and expr.from_json(expr.to_json(e)) is e
+            given = {"x": x, "limit": 4.0}
+            np.testing.assert_allclose(expr.evaluate(e, **{leaf.name: given[leaf.name] for leaf in e.leaves}), wanted)

@@ -305,3 +305,43 @@ def test_nothing_of_them_is_kept_on_disk(tmp_path, monkeypatch):
     f(np.linspace(-1.0, 1.0, 50))
     texts = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()]
     assert not any(b"halved" in text for text in texts)
+
+
+@numba.njit
+def _one_more(a):
+    return a + 1
+
+
+@numba.njit
+def _root(a):
+    if a < 0:
+        raise ValueError("negative")
+    return np.sqrt(a)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * _one_more(2.0),
+        lambda x: x * _one_more(2) + _one_more(3),
+        lambda x: x[_one_more(2)] + x,
+        lambda x: x * _root(4.0),
+    ],
+)
+def test_functions_of_numbas_are_given_constants(function):
+    x = np.linspace(0.0, 1.0, 20_000)
+    fast = jitrt.jit(function)
+    for _ in range(3):
+        np.testing.assert_array_equal(fast(x), function(x))
+    assert not fast.plain_reason
+
+
+def test_stencils_of_numbas_run_plain():
+    @numba.stencil
+    def neighbours(a):
+        return a[-1] + a[1]
+
+    x = np.arange(20_000.0)
+    fast = jitrt.jit(lambda x: neighbours(x) + 1)
+    for _ in range(2):
+        np.testing.assert_array_equal(fast(x), neighbours(x) + 1)

@@ -87,6 +87,59 @@ def test_exceptions_are_raised_by_the_caller():
     assert caller(np.zeros(2)) == 1.0
 
 
+class Refusal(ValueError):
+    def __init__(self, code, text):
+        super().__init__(code, text)
+        self.code = code
+
+
+def _refusing(x):
+    if x[0] < 0:
+        raise Refusal(7, "negative")
+    return x.tolist() if x[0] > 1 else np.linalg.inv(x.reshape(1, 1))[0]
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0, 2.0, 0.5])
+def test_exceptions_are_caught_by_callers(value):
+    called = jitrt.numba_function(_refusing, "float64[:](float64[:])")
+
+    @numba.njit
+    def between(x):
+        return called(x) + 1.0
+
+    @numba.njit
+    def caught(x):
+        count = 0
+        for _ in range(3):
+            try:
+                between(x)
+            except Exception:
+                count += 1
+        return count
+
+    assert caught(np.array([value])) == (0 if value == 0.5 else 3)
+    kinds = {-1.0: Refusal, 0.0: np.linalg.LinAlgError, 2.0: TypeError}
+    if value not in kinds:
+        return
+    for _ in range(2):
+        with pytest.raises(kinds[value]) as raised:
+            between(np.array([value]))
+        assert type(raised.value) is kinds[value] and "raised at " in raised.value.__notes__[0]
+        assert getattr(raised.value, "code", 7) == 7
+
+    @numba.njit
+    def another(x):
+        try:
+            between(x)
+            count = 0
+        except Exception:
+            count = 1
+        raise IndexError(("of its own", "without one")[1 - count])
+
+    with pytest.raises(IndexError, match="of its own"):
+        another(np.array([value]))
+
+
 def test_a_result_of_another_type_is_an_error():
     called = jitrt.numba_function(scaled, "float32[:](float64[:], float64)")
     with pytest.raises(TypeError):

@@ -53,16 +53,18 @@ class Vouched:
 _vouched: dict[int, Vouched] = {}
 
 
-def pure(function: F, writes: Collection[str | int] = (), aliases: Collection[str | int] = ()) -> F:
+def pure(
+    function: F, writes: str | int | Collection[str | int] = (), aliases: str | int | Collection[str | int] = ()
+) -> F:
     """Vouch for a function that jitrt cannot look into: it computes its result of its arguments, and nothing else.
 
     Parameters
     ----------
     function : callable
         A function of a C extension, for example. SciPy's functions are known without.
-    writes : collection of str or int
+    writes : str or int, or collection of these
         Names or positions of the parameters whose arrays it writes into.
-    aliases : collection of str or int
+    aliases : str or int, or collection of these
         Those in whose memory its result may lie.
 
     Returns
@@ -99,6 +101,7 @@ def pure(function: F, writes: Collection[str | int] = (), aliases: Collection[st
     """
     if not callable(function):
         raise TypeError(f"a {type(function).__name__} is no function to vouch for")
+    writes, aliases = ((given,) if isinstance(given, (str, int)) else tuple(given) for given in (writes, aliases))
     names = [name for name in (*writes, *aliases) if isinstance(name, str)]
     try:
         parameters = inspect.signature(function).parameters if names else {}
@@ -108,7 +111,7 @@ def pure(function: F, writes: Collection[str | int] = (), aliases: Collection[st
         for name in names:
             if name not in parameters:
                 raise ValueError(f"the function has no parameter {name!r}")
-    _vouched[id(function)] = Vouched(function, tuple(writes), tuple(aliases))
+    _vouched[id(function)] = Vouched(function, writes, aliases)
     return function
 
 

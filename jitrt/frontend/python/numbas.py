@@ -64,7 +64,10 @@ def source_of(value: Any) -> types.FunctionType | None:
     """The Python function of one that numba compiles; None for other values."""
     if "numba" not in sys.modules or not str(type(value).__module__).startswith("numba."):
         return None
-    function = getattr(getattr(value, "_dispatcher", value), "py_func", None)
+    try:
+        function = getattr(getattr(value, "_dispatcher", value), "py_func", None)
+    except KeyError:  # numba's own nodes, as stencils are, look for any attribute among what they have
+        return None
     return function if type(function) is types.FunctionType else None
 
 
