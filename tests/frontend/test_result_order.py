@@ -489,3 +489,35 @@ def test_literals_with_the_same_elements_have_orders_of_their_own(first, literal
         for x in (np.ones((3, 4), order="F"), np.ones((3, 4))):
             for _ in range(2):
                 assert results_and_strides(compiled(x)) == results_and_strides(function(x))
+
+
+STEPS = {
+    "edges": "np.pad({}, ((0, 0), (1, 1)), mode='edge')",
+    "edges of a part": "np.pad({}[:, 1:], 1, mode='edge')",
+    "sorted": "np.sort({}, axis=-1)",
+    "sorted rows": "np.sort({}[None], axis=-1)",
+    "partition": "np.partition({}, 1, axis=0)",
+    "percentiles": "np.percentile({}, [10, 50], axis=0)",
+}
+OPERANDS = {
+    "written": "z = y * 2; z[1] = 1",
+    "written input": "z = y; z[1:-1] -= 1",
+    "copied and written": "z = y.copy('K'); z[1] = 1",
+    "put together": "z = np.concatenate((y, y))",
+    "swapped": "z = x\n    for _ in range(3):\n        z[:, 0] = y[:, -1]\n        y, z = z, y\n    z[:] = z[0]",
+    "rows": "z = y.copy('A'); z[:] = z[[0, 2, 1, 0]]",
+}
+
+
+@pytest.mark.parametrize("operand", OPERANDS)
+@pytest.mark.parametrize("step", STEPS)
+def test_steps_of_numpy_see_the_order_of_what_is_written(step, operand):
+    made = f"    {OPERANDS[operand]}\n    e = {STEPS[step].format('z')}\n    e[3:] = 1\n"
+    function = function_of(f"def f(x, y):\n{made}    return e, e.ravel('K'), e + 1\n")
+    compiled = jitrt.jit(function)
+    for _ in range(2):
+        got, want = (
+            f(*(np.array(np.arange(12.0).reshape(4, 3) * k, order=order) for k, order in ((3, "C"), (2, "F"))))
+            for f in (compiled, function)
+        )
+        assert results_and_strides(got) == results_and_strides(want)
