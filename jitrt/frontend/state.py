@@ -128,7 +128,15 @@ class Trace:
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
         """A new array of zeros."""
-        return Tracer(b.view("broadcast_to", b.constant(dtype.type(0)), shape=shape), self)
+        return Tracer(self.filled(b.constant(dtype.type(0)), shape), self)
+
+    def filled(self, number: Node, shape: tuple[int, ...]) -> Node:
+        """A new array whose elements are `number`, and no view of that, which has no order in memory."""
+        if number.op.name == "constant":
+            return b.view("broadcast_to", number, shape=shape)
+        node = b.view("broadcast_to", self.copy(number), shape=shape)
+        self.orders.note(node, None)
+        return node
 
     def fresh(self, node: Node) -> Node:
         """A node with the value of `node` that is no view of anything but a literal, and in nothing else's memory."""
@@ -139,6 +147,8 @@ class Trace:
     def like(self, node: Node, array: Tracer, order: str) -> Tracer:
         """A new array with the value of `node` whose memory is in NumPy's `order`, after that of `array`."""
         strides = self.orders.of_copy(node, array._node.type, array._strides(), order)
+        if node.op.name == "broadcast_to" and not node.args[0].shape:
+            node = self.filled(node.args[0], node.shape)
         made = Tracer(self.in_order(node, strides), self)
         made._own(strides)
         return made
@@ -195,6 +205,9 @@ class Trace:
             and value.dtype.isnative
             and not is_twin(value.dtype)
         ):
+            if any(s == 0 and n > 1 for s, n in zip(value.strides, value.shape)):  # which have no order of their own
+                once = value[tuple([slice(None) if s else slice(0, 1) for s in value.strides])]
+                return b.broadcast_to(self.lift(once), value.shape)
             # A snapshot: the function may write into its own array later.
             node = b.constant(np.ascontiguousarray(value) if value.ndim and is_frozen(value) else value.copy())
             return node if value.ndim < 2 else self.in_order(node, self.orders.of_result(node, value.strides))

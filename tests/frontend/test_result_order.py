@@ -427,3 +427,97 @@ def test_steps_of_numpy_read_results_in_any_order(part):
         for want, got in zip(function(array), fast(array)):
             np.testing.assert_array_equal(want, got)
             assert want.strides == got.strides
+
+
+FILLED = (
+    "np.zeros(x.shape)", "np.ones(x.shape)", "np.empty(x.shape)", "np.full(x.shape, 2.0)", "np.full(x.shape, s)",
+    "np.full(x.shape, x[0, 0])", "np.full(x.shape, x.max())", "np.full_like(np.ascontiguousarray(x), s)",
+    "np.full_like(x, x.max(), order='C')", "np.zeros(x.shape, order='F')", "np.full(x.shape, s, order='F')",
+    "np.broadcast_to(x[0, 0], x.shape).copy()", "np.broadcast_to(x[0], x.shape)", "np.broadcast_to(s, x.shape)",
+    "np.broadcast_to(2.0, x.shape)", "np.broadcast_to(x.max(), x.shape)", "np.broadcast_to(np.arange(3.0), x.shape)",
+)  # fmt: skip
+WRITTEN = ("pass", "e[0] = 1", "e[:, 1:] = x[:, :-1]", "e[...] = x", "e += x", "e[x > 3] = 2", "e[...] = x[0]")
+SEEN = (
+    "e + x", "np.where(x > 2, x, e)", "(e * x).ravel('K')", "(x - e).copy('A')", "np.cumsum(e + x, 0)", "e",
+    "np.sort(x + e, 0)", "np.concatenate((e + x, x))", "(e + x).flags.c_contiguous", "(e + x).sum(0)", "np.copy(e)",
+    "e.ravel('A')", "np.abs(e)", "e.astype(np.float32)", "np.zeros_like(e + x)", "np.maximum(e, 1) * x.T.copy().T",
+)  # fmt: skip
+
+
+def results_and_strides(results):
+    return [(np.asarray(r).tolist(), r.strides if isinstance(r, np.ndarray) else type(r)) for r in results]
+
+
+@pytest.mark.wide(times=3)
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("filled", FILLED)
+def test_filled_arrays_have_the_order_in_which_they_are_made(filled, written):
+    if "broadcast_to" in filled and "copy" not in filled and written != "pass":
+        return  # they are read-only
+    values = f"    e = {filled}\n    {'pass' if 'empty' not in filled else 'e[...] = 0'}\n    {written}\n"
+    function = function_of(f"def f(x, s):\n{values}    return [{', '.join(SEEN)}]\n")
+    through_view = function_of(
+        f"def f(x, s):\n{values}    r = e + x\n    v = r.reshape(-1)\n    v[1] = 100\n    return [r, v]\n"
+    )
+    for f in (function, through_view):
+        compiled = jitrt.jit(f)
+        for order in "FC":
+            x = np.array(np.arange(12.0).reshape(4, 3), order=order)
+            for _ in range(2):
+                assert results_and_strides(compiled(x, 2.5)) == results_and_strides(f(x, 2.5))
+
+
+LITERALS = ("np.eye(3)", "np.array([[1, 2], [3, 4.0]])", "np.array([[0.5] * 3] * 3)", "np.arange(6.0).reshape(2, 3)")
+
+
+@pytest.mark.parametrize("literal", LITERALS)
+@pytest.mark.parametrize("first", ["C", "F"])
+def test_literals_with_the_same_elements_have_orders_of_their_own(first, literal):
+    """So have filled arrays, and broadcast ones of the same number, which have none."""
+    second = "CF"[first == "C"]
+    a, b = (f"np.array({literal}, order='{order}')" for order in (first, second))
+    functions = [
+        f"def f(x):\n    a, b = {a}, {b}\n    return a * 2, b * 2, a + b, a, b, x[0, 0] * b\n",
+        *(
+            f"def f(x):\n    e, v = np.full(x.shape, {number}), np.broadcast_to({number}, x.shape)\n"
+            "    return v + x, e + x, e * v\n"
+            for number in ("x[0, 0]", "0.5")
+        ),
+    ]
+    for function in map(function_of, functions):
+        compiled = jitrt.jit(function)
+        for x in (np.ones((3, 4), order="F"), np.ones((3, 4))):
+            for _ in range(2):
+                assert results_and_strides(compiled(x)) == results_and_strides(function(x))
+
+
+STEPS = {
+    "edges": "np.pad({}, ((0, 0), (1, 1)), mode='edge')",
+    "edges of a part": "np.pad({}[:, 1:], 1, mode='edge')",
+    "sorted": "np.sort({}, axis=-1)",
+    "sorted rows": "np.sort({}[None], axis=-1)",
+    "partition": "np.partition({}, 1, axis=0)",
+    "percentiles": "np.percentile({}, [10, 50], axis=0)",
+}
+OPERANDS = {
+    "written": "z = y * 2; z[1] = 1",
+    "written input": "z = y; z[1:-1] -= 1",
+    "copied and written": "z = y.copy('K'); z[1] = 1",
+    "put together": "z = np.concatenate((y, y))",
+    "swapped": "z = x\n    for _ in range(3):\n        z[:, 0] = y[:, -1]\n        y, z = z, y\n    z[:] = z[0]",
+    "rows": "z = y.copy('A'); z[:] = z[[0, 2, 1, 0]]",
+}
+
+
+@pytest.mark.parametrize("operand", OPERANDS)
+@pytest.mark.parametrize("step", STEPS)
+def test_steps_of_numpy_see_the_order_of_what_is_written(step, operand):
+    made = f"    {OPERANDS[operand]}\n    e = {STEPS[step].format('z')}\n    e[3:] = 1\n"
+    function = function_of(f"def f(x, y):\n{made}    return e, e.ravel('K'), e + 1\n")
+    compiled = jitrt.jit(function)
+    for _ in range(2):
+        got, want = (
+            f(*(np.array(np.arange(12.0).reshape(4, 3) * k, order=order) for k, order in ((3, "C"), (2, "F"))))
+            for f in (compiled, function)
+        )
+        assert results_and_strides(got) == results_and_strides(want)

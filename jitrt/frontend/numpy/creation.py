@@ -108,8 +108,8 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
         if element.shape or not _has_kernels(element.dtype):  # a dtype may have a shape
             return function(*args, **kwargs)
         node = b.constant(element[()])
-    filled = fit(node, node.dtype, shape)
-    made = Tracer(state.fresh(filled) if node.shape else filled, state)
+    filled = state.filled(node, shape) if not node.shape and shape else state.fresh(fit(node, node.dtype, shape))
+    made = Tracer(filled, state)
     return made.copy("F") if order == "F" else made
 
 
@@ -208,10 +208,11 @@ def literal(state: Trace, value: Any) -> Any:
         raise Untraceable(f"makes an array of {value.dtype}", user_line())
     is_of_numbers = type(value) is np.ndarray and _has_kernels(value.dtype)
     if is_of_numbers and (value.ndim or value.dtype.kind == "c"):  # which says where imaginary parts are discarded
-        made = Tracer(b.constant(np.ascontiguousarray(value).reshape(value.shape)), state)
+        node = b.constant(np.ascontiguousarray(value).reshape(value.shape))
         if not value.flags.c_contiguous:
-            state.orders.note(made._node, value.strides)
-        return made
+            node = state.copy(node)  # another one with these elements may be in C's order
+            state.orders.note(node, value.strides)
+        return Tracer(node, state)
     if type(value) in (list, tuple):
         return type(value)(literal(state, v) for v in value)
     return value.copy() if type(value) is np.ndarray and not value.ndim else value  # which may be written to

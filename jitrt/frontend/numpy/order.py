@@ -122,7 +122,7 @@ class Orders:
 
     def _compute(self, n: Node) -> tuple[int, ...] | None:
         if n.op.kind is Kind.VIEW:
-            return self._of_view(n)
+            return None if _is_filled(n) else self._of_view(n)
         if n.op is COPY:  # some say in which order they are
             number = n["number"]
             return number[1] if type(number) is tuple else None
@@ -131,7 +131,7 @@ class Orders:
         if n.op.order == "A":
             return self.of_copy(n, n.args[0].type, self._known[n.args[0]], "A")
         if n.op.kind is Kind.UPDATE:
-            return self._known[n.args[0]]
+            return self.strides(n.args[0])
         if n.op.kind is Kind.ELEMENTWISE:
             operands = [a for a in n.args if a.type.ndim]
             if all(self._known[a] is None for a in operands):
@@ -184,9 +184,7 @@ class Orders:
 
     def _own(self, n: Node) -> tuple[int, ...]:
         found = self._known.get(n)  # arrays with one axis that are no views are contiguous, and not noted
-        # What np.ones gives, and an array that has been filled, has no broadcast axes.
-        filled = n.op.name == "broadcast_to" and n.args[0].op.name == "constant"
-        return contiguous_strides(n.shape, n.dtype.itemsize) if found is None or filled else found
+        return contiguous_strides(n.shape, n.dtype.itemsize) if found is None else found
 
     def _of_view(self, n: Node) -> tuple[int, ...] | None:
         (x,) = n.args
@@ -198,6 +196,11 @@ class Orders:
             return None if found is None else found.strides
         moved = as_view(as_strided(_ELEMENT, x.shape, own), n.op.name, dict(n.params), n.shape)
         return None if moved is None else moved.strides
+
+
+def _is_filled(n: Node) -> bool:
+    """Whether `n` is what np.ones gives, an array that has been filled with a literal, and no view."""
+    return n.op.name == "broadcast_to" and n.args[0].op.name == "constant" and not n.args[0].shape
 
 
 def _contiguity(array: ArrayType, strides: tuple[int, ...]) -> tuple[bool, bool]:

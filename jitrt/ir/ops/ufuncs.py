@@ -114,7 +114,16 @@ CAST = row(
         range=RANGES["cast"],
     )
 )
-COPY = row(Op("copy", Kind.ELEMENTWISE, numpy=lambda x, number: np.array(x), view_like=True, range=RANGES["copy"]))
+# In C's order as a kernel stores it: `Trace.laid_out` copies what is turned so that the memory has another order.
+COPY = row(
+    Op(
+        "copy",
+        Kind.ELEMENTWISE,
+        numpy=lambda x, number: np.array(x, order="C"),
+        view_like=True,
+        range=RANGES["copy"],
+    )
+)
 CUBE = row(Op("cube", Kind.ELEMENTWISE, numpy=lambda x: x**3, cost=4, flags=frozenset({"over", "under", "invalid"})))
 ANGLE = row(Op("angle", Kind.ELEMENTWISE, numpy=np.angle, cost=16, flags=frozenset({"under"})))
 # One, for whatever has been computed: kernels compute it though no value depends on it.
