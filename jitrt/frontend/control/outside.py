@@ -60,7 +60,6 @@ class Captures:
         self._array = array
         self.has_lists = False
         self.objects: dict[tuple[int, str], Capture] = {}
-        self.modules: list[Capture] = []
         self.arrays: dict[tuple[int, str], tuple[Capture, Array | Source]] = {}
 
     def of_users(self) -> tuple[Capture, ...]:
@@ -115,10 +114,6 @@ class Captures:
             made = self._array(capture)
             self.arrays[at] = capture, made
             return made
-        if isinstance(value, types.ModuleType):
-            if not _is_written_here(capture):
-                self.modules.append(capture)
-            return value
         if type(value) is dict:
             self.objects[at] = capture
             return Settings(name, value)
