@@ -260,7 +260,8 @@ class Clones:
         if isinstance(member, type):
             return self.class_of(member)
         is_code = isinstance(member, types.FunctionType) or is_jitted(member)
-        return self.of(member) if is_code or isinstance(member, _STOOD_FOR) else member
+        is_stood_for = isinstance(member, _STOOD_FOR) or id(member) in self._containers
+        return self.of(member) if is_code or is_stood_for else member
 
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""
