@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .values.functions import is_jitted
+
 _compiled: weakref.WeakKeyDictionary[Callable[..., Any], Callable[..., Any]] = weakref.WeakKeyDictionary()
 
 
@@ -64,7 +66,7 @@ class PandasEngine:
 
 def _decorated(func: Callable[..., Any], decorator: Callable | None) -> Callable[..., Any]:
     """The compiled function; one for all calls with the same `func` and no options."""
-    if decorator is None or hasattr(func, "__jitrt_function__"):
+    if decorator is None or is_jitted(func):
         return func
     if not hasattr(decorator, "__pandas_udf__"):
         return decorator(func)

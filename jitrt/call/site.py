@@ -135,11 +135,10 @@ class ServedFunction(NativeCallable):
     """Makes another function compiled with the same options, where calls with Series and the like may be compiled."""
 
     def __init__(self, function: Callable[..., Any], options: Options = NO_OPTIONS):
+        functools.update_wrapper(self, function)  # first: a function that wraps a compiled one has all that this has
         super().__init__(tally_of(function))
-        functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
-        self.__jitrt_function__ = function
         self._function = function
         self._dispatch.hand_back_to(function)
         self._options = options
@@ -147,6 +146,10 @@ class ServedFunction(NativeCallable):
         self._slow_calls = 0
         self._begin()
         self._is_new = self._specialisations.plain is None and expect_compiles(function)
+
+    @property
+    def __jitrt_function__(self) -> Callable[..., Any]:
+        return self._function
 
     def _begin(self) -> None:
         """Know nothing of any call."""

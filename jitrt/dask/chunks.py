@@ -34,8 +34,12 @@ class Counterpart:
     """
 
     def __init__(self, original: Callable[..., Any], traced: Callable[..., Any], gain: int):
-        self._original, self.gain = original, gain
-        self.__jitrt_function__, self.__name__ = traced, traced.__name__
+        self._original, self._traced, self.gain = original, traced, gain
+        self.__name__ = traced.__name__
+
+    @property
+    def __jitrt_function__(self) -> Callable[..., Any]:
+        return self._traced
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._original(*args, **kwargs)

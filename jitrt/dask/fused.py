@@ -18,6 +18,7 @@ from ..base.arrays import is_writeable
 from ..call.options import Options
 from ..jitfunction import JitFunction
 from ..runtime.results import keep_at_most
+from ..values.functions import underlying
 from .chunks import counterpart
 
 _ALONE = Options(threads=1)  # tasks run side by side already
@@ -136,7 +137,7 @@ def _code(function: Any) -> types.CodeType | None:
     """What Python runs when a function, or an object, is called."""
     while isinstance(function, functools.partial | types.MethodType):
         function = function.func if isinstance(function, functools.partial) else function.__func__
-    function = getattr(function, "__jitrt_function__", function)
+    function = underlying(function)
     if not isinstance(function, types.FunctionType):
         function = type(function).__call__
     return getattr(function, "__code__", None)

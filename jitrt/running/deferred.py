@@ -76,7 +76,11 @@ class Deferred(layout.Callable):
 
     def __init__(self, function: types.FunctionType):
         functools.update_wrapper(self, function)
-        self.__jitrt_function__ = self._function = function
+        self._function = function
+
+    @property
+    def __jitrt_function__(self) -> types.FunctionType:
+        return self._function
 
     @property  # type: ignore[misc] # to `isinstance`, as jit functions do
     def __class__(self) -> type:

@@ -105,12 +105,18 @@ def procedure_table(
 
     guarded = GuardRows({k: k for k in range(len(leaves))}, {}, 0, describe, arguments=(args, {}))
     try:
-        guarded.add_arguments(trees[:count], iter(leaves))
+        rest = iter(leaves)
+        guarded.add_arguments(trees[:count], rest)
+        for k in range(count, len(args)):  # which `__defaults__` holds: the same objects, whose contents may change
+            number = len(guarded.leaves)
+            if trees[k] is not None or isinstance(args[k], (list, np.ndarray)):
+                guarded.add(trees[k], rest, guarded.outside(args, k), (0, k))
+                continue
+            guarded.leaves.append(next(rest))
+            if number not in known and number not in staged.unread and not work.put(next(places), args[k]):
+                return None
         for base, function in functions:
             add_code(guarded, base, function)
-        for number in range(len(guarded.leaves), len(leaves)):  # which `__defaults__` holds
-            if number not in known and number not in staged.unread and not work.put(next(places), leaves[number]):
-                return None
         guarded.add_outside([(None, (c.value, c.container, c.key)) for c in staged.captured])
         for capture in staged.arrays:
             value, place = capture.read(), next(places)

@@ -108,8 +108,8 @@ def keep_staged(name: str, function: Callable[..., Any], args: Sequence[Any], st
         return
     if not all(symbol.startswith(_BOUND) for symbol in _symbols(staged)):
         return
-    captures = [*staged.captured, *staged.arrays, *staged.modules]
-    bare = replaced(staged, captured=(), arrays=(), modules=())
+    captures = [*staged.captured, *staged.arrays]
+    bare = replaced(staged, captured=(), arrays=())
     try:
         outside = tuple([_Outside(c.name, _place_of(c, function, captures), c.key, _described(c)) for c in captures])
         data = portable.dumps(_Kept(outside, len(staged.captured), len(staged.arrays), bare))

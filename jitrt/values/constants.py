@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .functions import is_jitted
+
 SIMPLE = (int, float, complex, str, bytes, bool, type(None), range, slice, type(...), np.generic, np.dtype)
 # Of which there is one object each, or whose equals are not told apart.
 _ALONE = (np.finfo, np.iinfo, inspect.Signature, types.GenericAlias, types.UnionType)
@@ -112,7 +114,7 @@ def is_made_function(value: Any) -> bool:
     kind = type(value)
     if issubclass(kind, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType)
-    if kind.__dictoffset__ and "__jitrt_function__" in vars(value):
+    if is_jitted(value):
         return type(value.__jitrt_function__) is types.FunctionType
     return issubclass(kind, type(np.sum)) or kind.__module__.startswith("numba.")
 

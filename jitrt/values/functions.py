@@ -82,7 +82,14 @@ def contents(cell: types.CellType) -> Any:
 
 def underlying(value: Any) -> Any:
     """The Python function that calls of a jit function run, or of one by `numba.cfunc`; other values as they are."""
-    return value.__wrapped__ if is_callback(value) else getattr(value, "__jitrt_function__", value)
+    if is_callback(value):
+        return value.__wrapped__
+    return value.__jitrt_function__ if is_jitted(value) else value
+
+
+def is_jitted(value: Any) -> bool:
+    """Whether a value stands for a Python function: its class says so, as decorators copy what an object has."""
+    return hasattr(type(value), "__jitrt_function__")
 
 
 def is_callback(value: Any) -> bool:

@@ -28,7 +28,7 @@ from ...values.attributes import (
     has_plain_fields,
     slots_of,
 )
-from ...values.functions import MISSING
+from ...values.functions import MISSING, is_jitted, underlying
 from . import arithmetic, composites, lists, references
 from .composites import Cell
 from .kinds import Parts, Reference, Same, is_covered, join, kind_of, seen_from
@@ -119,8 +119,8 @@ def _bound(where: Expressions, found: Any, owner: Any, kind: type, name: str, e:
         return found.__func__
     if isinstance(found, classmethod):
         return Method(kind, found.__func__)
-    if hasattr(found, "__jitrt_function__") or isinstance(found, types.FunctionType):
-        function = getattr(found, "__jitrt_function__", found)
+    if is_jitted(found) or isinstance(found, types.FunctionType):
+        function = underlying(found)
         return function if owner is None else Method(owner, function)
     if is_constant(found):
         return found

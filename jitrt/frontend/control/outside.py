@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...base.frozen import frozen
-from ...values.functions import MISSING, is_callback
+from ...values.functions import MISSING, is_callback, is_jitted
 from ...values.keys import GENERATORS
 from ..python.captures import Capture
 from ..python.numbas import is_numbas
@@ -60,7 +60,6 @@ class Captures:
         self._array = array
         self.has_lists = False
         self.objects: dict[tuple[int, str], Capture] = {}
-        self.modules: list[Capture] = []
         self.arrays: dict[tuple[int, str], tuple[Capture, Array | Source]] = {}
 
     def of_users(self) -> tuple[Capture, ...]:
@@ -115,10 +114,6 @@ class Captures:
             made = self._array(capture)
             self.arrays[at] = capture, made
             return made
-        if isinstance(value, types.ModuleType):
-            if not _is_written_here(capture):
-                self.modules.append(capture)
-            return value
         if type(value) is dict:
             self.objects[at] = capture
             return Settings(name, value)
@@ -220,10 +215,6 @@ def array_of(values: list[Any], types: Any) -> np.ndarray:
 def is_function(value: Any) -> bool:
     """Whether a value is a function that can be called while staging."""
     plain = (types.FunctionType, types.BuiltinFunctionType, type(np.sum), np.ufunc)
-    if isinstance(value, plain) or type(value) is np.vectorize or _is_jitted(value) or is_callback(value):
+    if isinstance(value, plain) or type(value) is np.vectorize or is_jitted(value) or is_callback(value):
         return True
     return is_numbas(value) or operation_of(value) is not None
-
-
-def _is_jitted(value: Any) -> bool:
-    return hasattr(type(value), "__jitrt_function__") or "__jitrt_function__" in getattr(value, "__dict__", {})

@@ -97,8 +97,6 @@ class Staged:
         Lines of loops whose iterations stand one after the other, counted from the function's first one.
     steps : tuple of Step
         Calls that Python executes; the handler of these is the procedure's last argument.
-    modules : tuple of Capture
-        Modules that were named, which nobody replaces while a process runs.
     """
 
     procedure: Procedure
@@ -114,7 +112,6 @@ class Staged:
     sizes: tuple[int, int]
     unrolled: frozenset[int]
     steps: tuple[Step, ...]
-    modules: tuple[Capture, ...]
 
 
 def sizes_tell(args: Sequence[Any]) -> tuple[bool, bool]:
@@ -287,7 +284,6 @@ def _stage(
         sizes,
         frozenset(r.unrolled),
         tuple(r.steps),
-        tuple(captures.modules),
     )
 
 

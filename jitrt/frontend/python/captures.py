@@ -188,7 +188,7 @@ class Captures:
         """Values that have to be the same objects."""
         return [*self.values, *self.constants.values()]
 
-    def note_constant(self, name: str, value: Any, container: Any, key: str) -> None:
+    def note_constant(self, name: str, value: Any, container: Any, key: str | None) -> None:
         """Watch what is hardly ever replaced."""
         found = Capture(name, value, container, key)
         self.constants[found.place] = found

@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...values.attributes import is_copied
 from ...values.constants import is_made_function
-from ...values.functions import MISSING, Code, contents, is_callback, is_numpy, parts_of, stays, underlying
+from ...values.functions import MISSING, Code, contents, is_callback, is_jitted, is_numpy, parts_of, stays, underlying
 from ...values.keys import GENERATORS
 from ..context import current
 from ..numpy import maskedfunctions
@@ -244,7 +244,7 @@ class Clones:
 
     def _member(self, member: Any) -> Any:
         """What stands for a member of a class."""
-        code = getattr(inspect.unwrap(getattr(member, "__jitrt_function__", member)), "__code__", None)
+        code = getattr(inspect.unwrap(underlying(member)), "__code__", None)
         if code is not None and code not in self._known:
             return refusing("calls a method that does what a replay would leave out")
         if type(member) is functools._lru_cache_wrapper:
@@ -259,8 +259,9 @@ class Clones:
             return functools.cached_property(self._member(member.func))
         if isinstance(member, type):
             return self.class_of(member)
-        is_code = isinstance(member, types.FunctionType) or hasattr(member, "__jitrt_function__")
-        return self.of(member) if is_code or isinstance(member, _STOOD_FOR) else member
+        is_code = isinstance(member, types.FunctionType) or is_jitted(member)
+        is_stood_for = isinstance(member, _STOOD_FOR) or id(member) in self._containers
+        return self.of(member) if is_code or is_stood_for else member
 
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""

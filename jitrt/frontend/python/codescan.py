@@ -334,7 +334,12 @@ class Scan:
     def _loaded(self, value: Any, name: str, place: tuple[Any, Any] | None, attributes: list[str]) -> None:
         """Follow attributes through modules, and check what is found."""
         rest = list(attributes)
-        while rest and isinstance(value, types.ModuleType):
+        while isinstance(value, types.ModuleType):
+            if place is not None:
+                self.captures.note_constant(name, value, *place)
+            if not rest:
+                self.captures.modules[id(value)] = value
+                return
             attribute = rest.pop(0)
             module, name, value = value, f"{name}.{attribute}", getattr(value, attribute, MISSING)
             place = vars(module), attribute
@@ -346,9 +351,7 @@ class Scan:
                 place = None
             if vars(module).get(attribute) is value:
                 renew(module, attribute, value)
-        if isinstance(value, types.ModuleType):
-            self.captures.modules[id(value)] = value
-        if value is MISSING or isinstance(value, types.ModuleType):
+        if value is MISSING:
             return
         if rest and isinstance(value, type) and has_plain_attributes(value):
             rest.clear()  # its members are looked at as those of its objects are

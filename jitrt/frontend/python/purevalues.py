@@ -23,7 +23,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes
 from ...values.constants import users_members
-from ...values.functions import is_numpy
+from ...values.functions import is_jitted, is_numpy
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
@@ -123,7 +123,7 @@ def is_one_of(value: Any, functions: Collection[Any]) -> bool:
 
 def has_state(value: Any) -> bool:
     """Whether attributes of `value` may change between calls: those of functions and of the user's classes."""
-    if hasattr(value, "__jitrt_function__"):
+    if is_jitted(value):
         return True
     if isinstance(value, types.FunctionType):
         return not is_numpy(value)
