@@ -174,7 +174,7 @@ def lower(e: Expression, stage: str = "simplify") -> Expression:
     >>> print(expr.lower(x**2 / 4.0, "simplify"))
     def expression(x: "f4[3]"):
         t0 = np.multiply(x, x)
-        t1 = np.broadcast_to(np.dtype('<f4').type(0.25), shape=(3,))
+        t1 = np.broadcast_to(literal(np.dtype('<f4').type(0.25)), shape=(3,))
         return np.multiply(t0, t1)
     """
     program, traced, _ = _traced(e)
