@@ -131,8 +131,8 @@ class Captures:
 
 
 def _is_constant(value: Any) -> bool:
-    """Whether nothing can change a value."""
-    return all(map(_is_constant, value)) if isinstance(value, tuple) else isinstance(value, (*_PLAIN, np.generic))
+    """Whether nothing can change a value: of tuples with names of fields, somebody may change the class."""
+    return all(map(_is_constant, value)) if type(value) is tuple else isinstance(value, (*_PLAIN, np.generic))
 
 
 def _is_written_here(capture: Capture) -> bool:

@@ -439,7 +439,11 @@ def rebuilt(value: tuple[Any, ...] | list[Any], parts: Iterable[Any]) -> Any:
         return Copied(parts, value.made_at)
     if isinstance(value, Display):
         return Display(parts, value.place)
-    return list(parts) if isinstance(value, list) else type(value)(parts)
+    if isinstance(value, list):
+        return list(parts)
+    if type(value) is not tuple:
+        raise NotStaged(f"a {type(value).__name__} from outside")
+    return tuple(parts)
 
 
 Element = Callable[[tuple[Poly, ...]], str]

@@ -203,12 +203,22 @@ class Captures:
         """Note which of the `names` the `classes`, and those watched so far, define."""
         self.names |= names
         for kind in {*classes, *self.members}:
-            self.members[kind] = _same_members(kind, frozenset(self.names.union(OWN_WAYS, USUAL_WAYS, {"__setattr__"})))
+            self.members[kind] = _same_members(kind, frozenset(self.names.union(OWN_WAYS, USUAL_WAYS, _UNNAMED)))
 
     def changed_numbers(self) -> set[Place]:
         """Places where another number of the same type is now."""
         found = [c for c in self.values if c.is_number and c.read() is not c.value]
         return {c.place for c in found if type(c.read()) is type(c.value)}
+
+
+# What Python and NumPy ask classes for without a name in the code. Where a class has such a method that nobody has
+# looked at, a trace refuses to call it.
+_UNNAMED = frozenset(
+    f"__{name}__"
+    for name in """setattr str repr format bytes complex round reversed ne hash missing copy deepcopy reduce reduce_ex
+    getstate setstate dir doc length_hint next index array_interface array_struct array_priority instancecheck
+    divmod floordiv mod lshift rshift and or xor invert pos trunc floor ceil""".split()
+)
 
 
 def _same_members(kind: type, names: frozenset[str]) -> Unchanged:
@@ -220,7 +230,7 @@ def _same_members(kind: type, names: frozenset[str]) -> Unchanged:
     def defined() -> tuple[list[Any], list[Any]]:
         own = [(c, name) for c in kind.__mro__[:-1] for name in sorted(names & vars(c).keys())]
         members = [vars(c)[name] for c, name in own]
-        return [kind.__mro__, own], [m for m in members if hasattr(type(m), "__get__")]
+        return [kind.__mro__, own], [m for m in members if hasattr(type(m), "__get__") or isinstance(m, str)]
 
     def same() -> bool:
         (places, members), (known, functions) = defined(), before[0]

@@ -223,6 +223,7 @@ class Clones:
             bases = tuple(self.class_of(base) for base in kind.__bases__ if base is not object)
             others = tuple(base for base in bases if base not in kind.__bases__)
             namespace = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__jitrt_class__": kind}
+            namespace["__doc__"] = vars(kind).get("__doc__")  # which it does not inherit
             if not kind.__dictoffset__:
                 namespace["__slots__"] = ()
             self._classes[kind] = made = type(kind.__name__, (kind, *others), namespace)
@@ -240,6 +241,8 @@ class Clones:
                 setattr(made, name, found)
                 if isinstance(found, functools.cached_property):
                     found.__set_name__(made, name)
+        if kind.__repr__ is object.__repr__:
+            made.__repr__ = refusing("shows where an object is in memory")  # type: ignore[method-assign]
         self._members[made] = dict(vars(made))
 
     def _member(self, member: Any) -> Any:

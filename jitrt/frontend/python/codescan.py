@@ -43,6 +43,7 @@ from .purevalues import (
     is_container,
     is_namespace_getter,
     is_one_of,
+    named_tuples,
     works_on_symbols,
 )
 
@@ -153,6 +154,7 @@ class Scan:
             if isinstance(value, float):
                 self.captures.floats.add(float(value))
             self.captures.impure |= impure_names(value)
+            self.captures.classes |= named_tuples(value)
             if place is not None:
                 found = Capture(name, value, *place)
                 if not found.is_number or found.place not in self.captures.varying:

@@ -97,6 +97,14 @@ def impure_names(value: Any) -> frozenset[str]:
     return _OF_THE_CLOCK if isinstance(value, datetime.date) else users_members(value)
 
 
+def named_tuples(value: Any) -> frozenset[type]:
+    """The classes of tuples with names of fields that a constant is, or holds: somebody may change these."""
+    if not isinstance(value, tuple):
+        return frozenset()
+    own = frozenset({type(value)}) if hasattr(type(value), "_fields") else frozenset[type]()
+    return own.union(*map(named_tuples, value))
+
+
 def is_container(value: Any) -> bool:
     """Whether `value` is a list, a dict or an object that can be taken apart."""
     if type(value) in (list, dict):

@@ -13,7 +13,8 @@ from typing import Any
 from ...base.frozen import frozen
 from ...errors import Untraceable
 from ...values import kinds
-from ...values.attributes import attributes_of
+from ...values.attributes import attributes_of, original_class
+from ...values.constants import is_constant
 from ...values.growing import Appended
 from ...values.mappings import put
 from ...values.masked import changes
@@ -169,10 +170,20 @@ class Containers:
 
 
 def _known_key(key: Any) -> Any:
-    """A key of a dict, which holds values and no symbols: the value of one is looked at."""
+    """A key of a dict, which holds values and no symbols: the value of one is looked at.
+
+    Raises
+    ------
+    Untraceable
+        If it is, or holds, what a trace may have a copy of, which is another key.
+    """
     if type(key) is Tracer:
         return key._value("a key of a dict is made of it", lambda value: value)
-    return tuple(map(_known_key, key)) if type(key) is tuple else key
+    if type(key) is tuple:
+        return tuple(map(_known_key, key))
+    if is_constant(key) or (type(key) is type and original_class(key) is key):
+        return key
+    raise Untraceable(f"returns a dict with a {type(key).__name__} as a key, or keeps one")
 
 
 def _kind(value: Any) -> kinds.Kind | None:
