@@ -38,6 +38,7 @@ from .python.userline import user_line
 from .registers import Registers
 from .rolling.loopnumber import Counter, Place
 from .segments import Execute, ValueGuard, Watch, is_recorded_in_a_loop, register_value
+from .storage import Cell
 
 _MOST_INTEGER_LOOKS = 4  # at conditions of numbers: a function with more of them takes another path for each integer
 
@@ -170,12 +171,16 @@ class Trace:
         if node.type.ndim < 2 or not array._is_array() or base_of(node) in self.registers:
             return node
         axes = tuple(by_stride(array._strides() or contiguous_strides(node.shape, 1)))
-        if axes == tuple(range(node.type.ndim)) or base_of(node).op is RESULT:
+        if base_of(node).op is RESULT:
             return node
+        if axes == tuple(range(node.type.ndim)):
+            stored = Cell(base_of(node), number=0).strides_of(node)  # where a kernel has stored what it is a view of
+            if stored is None or by_stride(stored) == list(axes):
+                return node
         if (node, axes) not in self._laid_out:
-            stored = self.copy(b.view("transpose", node, axes=axes))
+            turned = self.copy(b.view("transpose", node, axes=axes))
             back = tuple(axes.index(k) for k in range(len(axes)))
-            self._laid_out[node, axes] = b.view("transpose", stored, axes=back)
+            self._laid_out[node, axes] = b.view("transpose", turned, axes=back)
         return self._laid_out[node, axes]
 
     def node_of(self, value: Any) -> Node:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from ..ir.extents import rather_below
 from ..ir.node import Graph, Node
 from ..ir.ops.optable import Kind
-from .axes import accesses_of, expressions, loop_order
+from .axes import NestAxis, accesses_of, coalesced, expressions, loop_order
 from .cost import EVEN_SHARES
 from .groups import Group, topological, why_apart
 from .layout import Layouts
@@ -41,8 +41,8 @@ def join_siblings(groups: list[Group], graph: Graph, layouts: Layouts, inlined: 
             common = [n for n in fold.loads & group.loads if n.shape]
             if not common or why_apart(fold, group) or not any(n.type.size > 1 for n in common):
                 continue
-            (order, cost), (other, _) = (_loops(g, layouts, inlined) for g in (group, fold))
-            if order == other and cost <= _MOST_COST and _is_long_fold(fold):
+            (order, cost, flat), (other, *_) = (_loops(g, layouts, inlined) for g in (group, fold))
+            if order == other and cost <= _MOST_COST and _is_long_fold(fold) and (flat or not _is_cut_flat(fold)):
                 fold.sinks.extend(group.sinks)
                 fold.loads |= group.loads
                 fold.reports = fold.reports.with_([group.reports]) or fold.reports
@@ -69,9 +69,19 @@ def _is_long_fold(group: Group) -> bool:
     return not rather_below(inside, _LONG_FOLD) and not rather_below(outside, EVEN_SHARES)
 
 
-def _loops(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]) -> tuple[list[int], int]:
-    """The axes that the loops of a group run over, folded ones innermost, and what an element takes, in additions."""
+def _is_cut_flat(fold: Group) -> bool:
+    """Whether a fold is cut into blocks along several axes, which therefore have to become one loop."""
+    domain, _, partition = fold.kind
+    return partition is not None and sum(domain[k] != 1 for k in partition[0]) > 1
+
+
+def _loops(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]) -> tuple[list[int], int, bool]:
+    """The axes that the loops of a group run over, folded ones innermost, what an element takes, in additions, and
+    whether one loop can run over all of them.
+    """
     nodes, leaves, gathers = expressions(group, inlined)
     cost = sum(n.op.cost for n in nodes if n.op.kind in (Kind.ELEMENTWISE, Kind.GATHER))
-    strided = loop_order(group, accesses_of(group, leaves, gathers, layouts))
-    return sorted(strided, key=lambda k: k in group.kind[1]), cost
+    accesses = accesses_of(group, leaves, gathers, layouts)
+    strided = loop_order(group, accesses)
+    loops = [NestAxis(group.kind[0][k], False, tuple(a.layout.strides[k] for a in accesses)) for k in strided]
+    return sorted(strided, key=lambda k: k in group.kind[1]), cost, len(coalesced(loops)) <= 1

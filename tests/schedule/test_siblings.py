@@ -144,3 +144,29 @@ def transposed(x):
 def test_what_would_not_gain_stays_apart(function, x, apart, tmp_path):
     assert kernels(function, x) == apart(function, x, tmp_path)
     check(function, x)
+
+
+def loops_of_reversed(x):
+    return x + x[::-1], x.mean()
+
+
+def loops_of_rows(x):
+    return x * x[0] + 1, x.sum(), (x > 0).all()
+
+
+def loops_of_columns(x):
+    return x[:, ::-1] - x[:, :1], x, x.min()
+
+
+def in_place_beside_a_mean(x):
+    m = x.mean()
+    x += x[::-1]
+    return m, x.max()
+
+
+@pytest.mark.parametrize("function", [loops_of_reversed, loops_of_rows, loops_of_columns, in_place_beside_a_mean])
+@pytest.mark.parametrize("shape", [(260, 210), (5000, 9), (9, 9000), (30, 40, 50)], ids=str)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_maps_that_do_not_run_through_memory_beside_folds_of_all_of_it(function, shape, order):
+    """Blocks of a fold to a single number are cut from one loop, which these maps cannot have."""
+    check(function, np.array(RNG.random(shape) - 0.5, order=order))
