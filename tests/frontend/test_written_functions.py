@@ -8,6 +8,7 @@ from texts import function_of
 
 from jitrt.frontend.control.written import WRITTEN
 from jitrt.frontend.control.written_arrays import ARRAYS
+from jitrt.frontend.control.written_complex import COMPLEX
 from jitrt.frontend.control.written_draws import DRAWS
 from jitrt.frontend.control.written_lists import LISTS
 from jitrt.frontend.control.written_maps import MAPS
@@ -160,7 +161,7 @@ def test_what_numpy_refuses_or_treats_differently_is_left_to_it(expression):
 
 def test_every_function_is_called():
     text = " ".join(CALLS)
-    # See test_arrays_in_loops, test_containers, test_conversions_in_loops, test_forms_of_loops, test_native_draws,
+    # See test_arrays_in_loops, test_complex_functions, test_containers, test_conversions_in_loops, test_forms_of_loops, test_native_draws,
     # test_statistics_in_loops, test_vectorized.
     elsewhere = (
         np.linalg.det,
@@ -168,6 +169,7 @@ def test_every_function_is_called():
         np.flipud,
         np.fliplr,
         *ARRAYS,
+        *COMPLEX,
         *DRAWS,
         *MAPS,
         *MATH,
