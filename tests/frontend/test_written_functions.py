@@ -161,8 +161,8 @@ def test_what_numpy_refuses_or_treats_differently_is_left_to_it(expression):
 
 def test_every_function_is_called():
     text = " ".join(CALLS)
-    # See test_arrays_in_loops, test_complex_functions, test_containers, test_conversions_in_loops, test_forms_of_loops, test_native_draws,
-    # test_statistics_in_loops, test_vectorized.
+    # See test_arrays_in_loops, test_complex_functions, test_containers, test_conversions_in_loops, test_forms_of_loops,
+    # test_native_draws, test_statistics_in_loops, test_vectorized.
     elsewhere = (
         np.linalg.det,
         np.linalg.cholesky,
