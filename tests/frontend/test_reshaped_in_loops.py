@@ -6,7 +6,7 @@ from texts import function_of
 
 import jitrt
 
-ONE_AXIS = "x; x[::2]; x[::-1]; x[1:]; x[::k]; x[:k]; x * 1.0; (x + 1)[::2]; (x * 2)[k:]"
+ONE_AXIS = "x; x[::2]; x[::-1]; x[1:]; x[::k]; x[:k]; x * 1.0; (x + 1)[::2]; (x * 2)[k:]; (x + 1)[::k]"
 SEVERAL_AXES = """x.reshape(2, -1); x.reshape(-1, k); x.reshape(k, -1); x.reshape(2, -1)[:, ::2]
 x.reshape(2, -1)[:, 1:]; x.reshape(k, -1)[:, :2]; x.reshape(k, -1)[:1]; x.reshape(-1, 2)[:, :1]
 x.reshape(-1, 2)[:, :k]; x.reshape(-1, 2)[::2]; x.reshape(2, -1).T; x.reshape(1, -1).T
@@ -50,6 +50,32 @@ def test_writes_through_another_shape(array, shape):
         for size, k in CALLS:
             for _ in range(2):
                 assert outcome(compiled, size, k) == outcome(function, size, k)
+
+
+def check_elements(array, shape):
+    """Writes of one element after the other, of which procedures are made; whole arrays are left to kernels."""
+    function = function_of(
+        f"def f(x, n, k):\n    y = {array}\n    z = y.{shape}\n    s = 0.0\n    for i in range(n):\n"
+        "        z[(0,) * z.ndim] = 70.0 + i\n        s += y[(0,) * y.ndim] + x[0]\n"
+        "        y[(0,) * y.ndim] = 5.0\n        s += z[(0,) * z.ndim] + x[i % len(x)]\n    return s, z.size\n"
+    )
+    compiled = jitrt.jit(function)
+    for size, k in CALLS:
+        for _ in range(2):
+            assert outcome(compiled, size, k) == outcome(function, size, k)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("shape", parts(SHAPES))
+@pytest.mark.parametrize("array", [*parts(ONE_AXIS), *parts(SEVERAL_AXES)])
+def test_elements_that_are_written_through_another_shape(array, shape):
+    check_elements(array, shape)
+
+
+@pytest.mark.parametrize("array", ["(x + 1)[::k]", "(x * 2)[k:][::k]", "(x + 1).reshape(2, -1)[:k, :2]", "x[::k]"])
+def test_a_flat_part_that_may_be_the_whole(array):
+    """Of which NumPy gives a view: with a step of one, the strides say so at run time alone."""
+    check_elements(array, "ravel()")
 
 
 def test_they_are_compiled():

@@ -25,17 +25,17 @@ _UNKNOWN = "a reshape of what is not contiguous"
 def _ravel(r: Recorder, array: Any) -> Array:
     """A view of contiguous memory; of other memory a copy, also where one stride would do."""
     array = as_array(r, array)
-    if array.view is None or not (array.is_part or _has_gaps(array)):
+    if array.view is not None and array.is_part:  # which may be all of the array that is not there
+        raise NotStaged(_UNKNOWN)
+    if array.view is None or not _has_gaps(array):
         return _dense(r, array, (array.size,))
-    axes = _axes(array)
-    if array.is_part:  # strided memory, of which a single element is contiguous
-        r.require(array.size - 2)
-    elif axes[-1][1] != Poly.number(array.dtype.itemsize):
-        _check_layout(array)
-        r.require(axes[-1][0] - 2)
-        _require_different(r, axes[-1][1], Poly.number(array.dtype.itemsize))
+    _check_layout(array)
+    axes, size = _axes(array), Poly.number(array.dtype.itemsize)
+    extent, step = axes[-1]
+    if step != size:
+        r.require(extent - 2)
+        _require_different(r, step, size)
     else:
-        _check_layout(array)
         _require_gap(r, axes)
     return flattened(r, array)
 
@@ -130,11 +130,8 @@ def _groups(r: Recorder, own: Sequence[Poly], new: Sequence[Poly]) -> list[tuple
 
 def _are_equal(r: Recorder, own: Sequence[Poly], i: int, new: Sequence[Poly], j: int) -> bool:
     """Whether as many elements are in front of these places of two shapes, or behind them."""
-    fronts, backs = (
-        (math.prod(s, start=ONE) for s in (own[:i], new[:j])),
-        (math.prod(s, start=ONE) for s in (own[i:], new[j:])),
-    )
-    return r.are_equal(*fronts) or r.are_equal(*backs)
+    pairs = (own[:i], new[:j]), (own[i:], new[j:])
+    return any(r.are_equal(math.prod(x, start=ONE), math.prod(y, start=ONE)) for x, y in pairs)
 
 
 def _axes(array: Array) -> list[tuple[Poly, Poly]]:
