@@ -11,10 +11,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..base.frozen import frozen
-from .calls import LEAF, PLACEHOLDER
 from .known import Known, Tuple
 from .missingfolds import FOLDS, count, filled, kept
-from .tree import Expression, leaf, literal, nodes_of
+from .tree import Expression, Tree, leaf, literal, nodes_of
 from .tree import name as named
 
 SUFFIX = "_present"
@@ -41,7 +40,7 @@ class OptionalType:
         return optional_leaf(name, self.dtype, ndim, shape)
 
 
-class Optional(NDArrayOperatorsMixin):
+class Optional(Tree, NDArrayOperatorsMixin):
     """A value of which elements may be missing; made by `optional`, `optional_leaf` and `where_present`.
 
     Operators and ufuncs give an optional value, whose elements are there where those of all operands are. Folds
@@ -124,16 +123,6 @@ class Optional(NDArrayOperatorsMixin):
     def nodes(self) -> tuple[Expression, ...]:
         """All expressions that the value and its presence consist of, operands before what uses them."""
         return tuple(nodes_of([self.value, self.present]))
-
-    @property
-    def leaves(self) -> tuple[Expression, ...]:
-        """The leaves, in the order in which they are met."""
-        return tuple(n for n in self.nodes if n.operation is LEAF)
-
-    @property
-    def placeholders(self) -> tuple[Expression, ...]:
-        """The placeholders, in the order in which they are met."""
-        return tuple(n for n in self.nodes if n.operation is PLACEHOLDER)
 
     def equals(self, other: object) -> bool:
         """Whether `other` is the same value where the same is there."""

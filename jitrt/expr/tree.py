@@ -29,7 +29,28 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 _OF_ELEMENTS = frozenset(f"np.{name}" for name in "where clip isclose allclose maximum minimum".split())
 
 
-class Expression:
+class Tree:
+    """What consists of expressions."""
+
+    __slots__ = ()
+
+    @property
+    def nodes(self) -> tuple[Expression, ...]:
+        """All expressions that it consists of, operands before what uses them."""
+        raise NotImplementedError
+
+    @property
+    def leaves(self) -> tuple[Expression, ...]:
+        """The leaves, in the order in which they are met."""
+        return tuple(n for n in self.nodes if n.operation is LEAF)
+
+    @property
+    def placeholders(self) -> tuple[Expression, ...]:
+        """The placeholders, in the order in which they are met."""
+        return tuple(n for n in self.nodes if n.operation is PLACEHOLDER)
+
+
+class Expression(Tree):
     """An operation applied to expressions; a leaf, a literal or a placeholder.
 
     Made by `leaf`, `literal`, `placeholder`, by Python's operators, by NumPy's functions, ufuncs and methods, by
@@ -105,16 +126,6 @@ class Expression:
     def nodes(self) -> tuple[Expression, ...]:
         """All expressions that this one consists of, operands before what uses them, itself at the end."""
         return tuple(nodes_of([self]))
-
-    @property
-    def leaves(self) -> tuple[Expression, ...]:
-        """The leaves, in the order in which they are met."""
-        return tuple(n for n in self.nodes if n.operation is LEAF)
-
-    @property
-    def placeholders(self) -> tuple[Expression, ...]:
-        """The placeholders, in the order in which they are met."""
-        return tuple(n for n in self.nodes if n.operation is PLACEHOLDER)
 
     @property
     def name(self) -> str | None:

@@ -34,13 +34,9 @@ def _laid_out(m, how):
     return part
 
 
-@pytest.mark.wide
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
-@pytest.mark.parametrize(("one", "other"), SHAPES)
-def test_products_of_any_size_and_layout(one, other, dtype):
-    rng = np.random.default_rng(0)
+def agree_in_all_layouts(left, right):
     for layouts in itertools.product(range(3), repeat=2):
-        a, b = (_laid_out((9 * rng.random(s)).astype(dtype), k) for s, k in zip((one, other), layouts))
+        a, b = (_laid_out(m, k) for m, k in zip((left, right), layouts))
         f = jitrt.jit(_repeated)
         want, total = _repeated(a, b, 3)
         for _ in range(2):
@@ -49,6 +45,14 @@ def test_products_of_any_size_and_layout(one, other, dtype):
             np.testing.assert_allclose(made, want, rtol=1e-5)
             np.testing.assert_allclose(its, total, rtol=1e-5)
         assert f._loops.serving
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize(("one", "other"), SHAPES)
+def test_products_of_any_size_and_layout(one, other, dtype):
+    rng = np.random.default_rng(0)
+    agree_in_all_layouts(*((9 * rng.random(s)).astype(dtype) for s in (one, other)))
 
 
 @pytest.mark.wide
@@ -57,19 +61,8 @@ def test_products_of_any_size_and_layout(one, other, dtype):
 def test_products_of_complex_numbers(one, other, chars):
     """BLAS takes their factors by address, and matrices of floats as complex ones."""
     rng = np.random.default_rng(0)
-    for layouts in itertools.product(range(3), repeat=2):
-        a, b = (
-            _laid_out((9 * rng.random(s) + (1j * rng.random(s) if c in "DF" else 0)).astype(c), k)
-            for s, k, c in zip((one, other), layouts, chars)
-        )
-        f = jitrt.jit(_repeated)
-        want, total = _repeated(a, b, 3)
-        for _ in range(2):
-            made, its = f(a, b, 3)
-            assert made.dtype == want.dtype
-            np.testing.assert_allclose(made, want, rtol=1e-5)
-            np.testing.assert_allclose(its, total, rtol=1e-5)
-        assert f._loops.serving
+    numbers = (9 * rng.random(s) + (1j * rng.random(s) if c in "DF" else 0) for s, c in zip((one, other), chars))
+    agree_in_all_layouts(*(m.astype(c) for m, c in zip(numbers, chars)))
 
 
 def _evolved(u, psi, n):
