@@ -15,18 +15,10 @@ from ...values.functions import MISSING
 from . import messages, missingkeys, scalars
 from .assignments import Assignments
 from .kinds import join, kind_of, seen_from
-from .recorder import Recorder
 from .source import shown
-from .values import BOOL, LOST, UNBOUND, Array, NotNow, NotStaged, Raises, Scalar, Unassigned, Unbound, is_number
+from .unbound import LOST, UNBOUND, put_unbound
+from .values import BOOL, Array, NotNow, NotStaged, Raises, Scalar, Unassigned, Unbound, is_number
 from .variables import Variable
-
-
-def put_unbound(r: Recorder, variable: Variable, ran: str, value: Any) -> None:
-    """Let a variable hold a value that may not be assigned; MISSING if it is not."""
-    is_assigned = r.get(value.ran, BOOL) if isinstance(value, Unbound) else r.literal(value is not MISSING, BOOL)
-    if value is not MISSING:
-        variable.put(r, value.value if isinstance(value, Unbound) else value)
-    r.put(ran, is_assigned, BOOL)
 
 
 class Choices(Assignments):

@@ -37,21 +37,18 @@ from .recorder import Recorder
 from .runtimelists import RunTimeList
 from .shortcircuit import chain
 from .source import definition_of_lambda, shown, span
+from .unbound import LOST, need_unbound
 from .values import (
     BOOL,
-    LOST,
-    UNBOUND,
     Array,
     Chosen,
     Complex,
     Composite,
     DictDisplay,
     Gone,
-    ListChanges,
     NotStaged,
     Perhaps,
     Scalar,
-    Unassigned,
     Unbound,
     dtype_of,
     integer,
@@ -521,14 +518,6 @@ class Expressions:
             r.supposed.add(key)
         r.begins_again = True
         return True
-
-
-def need_unbound(r: Recorder, name: str, reason: NotStaged | None = None) -> NoReturn:
-    """Begin again, with flags that say where a variable is assigned; if there are such, raise `reason`."""
-    if (UNBOUND, name) in r.changing:
-        raise Unassigned(name) if reason is None else reason
-    r.changing.add((UNBOUND, name))
-    raise ListChanges("a variable that may not be assigned")
 
 
 def _check_assigns_nothing(expressions: Sequence[ast.expr]) -> None:

@@ -20,24 +20,19 @@ from ...base.frozen import replaced
 from ...values.functions import MISSING
 from . import containers, generators, makingobjects, scalars, sharing
 from .calls import check_kept
-from .choices import Choices, put_unbound
-from .expressions import need_unbound
-from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
+from .choices import Choices
+from .holders import is_list_of_same_place, list_attributes, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, tabled
-from .kinds import Kind, Number, is_covered, join, kind_of, seen_from, surviving
+from .kinds import Kind, is_covered, join, kind_of, seen_from
 from .localfunctions import LocalFunction, local_function, outlives
+from .loopvariables import Loop, Retry, joined
 from .nestedloops import nested
 from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, bind, definition_of, leaves_iterations, returns_at_end, shown, span, without_continue
 from .temporaries import temporaries
+from .unbound import LOST, UNBOUND, put_unbound
 from .values import (
-    BOOL,
-    FIRST,
-    FLOAT,
-    INT,
-    LOST,
-    UNBOUND,
     Array,
     KindsDiffer,
     ListChanges,
@@ -59,34 +54,6 @@ _RETURNED = "return"  # beside the names of variables
 _MOST_INLINED = 2000  # calls; those of a function that calls itself twice double with each level
 
 
-def _joined(r: Recorder, x: Kind, y: Kind) -> Kind:
-    """What holds what a variable has in the first iteration of a loop, and later on.
-
-    Raises
-    ------
-    KindsDiffer
-        If nothing does, or if it depends on who has made a number in how many bits it is computed with.
-    """
-    try:
-        made = join(x, y)
-    except ListChanges:
-        raise
-    except NotStaged as reason:
-        raise KindsDiffer(str(reason)) from None
-    is_number = isinstance(made, Number) and made.python is None
-    if FIRST in r.changing and is_number and made.dtype not in (INT, FLOAT):  # type: ignore[union-attr]
-        raise KindsDiffer("a number that is Python's or NumPy's")
-    return made
-
-
-class _Retry(Exception):
-    """Variables of a loop hold other kinds of values than was supposed, or a list refers to one of them."""
-
-    def __init__(self, kinds: dict[str, Kind], listed: str = ""):
-        super().__init__(*kinds, listed)
-        self.kinds, self.listed = kinds, listed
-
-
 class _ReturnsOther(Exception):
     """A function returns another kind of value than was supposed."""
 
@@ -95,83 +62,12 @@ class _ReturnsOther(Exception):
         self.kind = kind
 
 
-class _Loop:
-    """A loop that is being recorded: where `break` and `continue` go, and what its variables hold."""
-
-    def __init__(
-        self, r: Recorder, kinds: dict[str, Kind], flags: dict[str, str], names: list[str], entry: dict[str, Any]
-    ):
-        self.end, self.next, self.exhausted = r.label(), r.label(), r.label()
-        self.outside = r.around()
-        self.kinds, self.flags, self.names = dict(kinds), flags, names
-        self.depth, self.entry, self.lost = r.depth + 1, entry, set[str]()
-        self.variables = {name: Variable(r, kind) for name, kind in kinds.items()}
-
-    def put(self, r: Recorder, values: dict[str, Any]) -> None:
-        """Hand the variables over to the next iteration, or to what stands behind the loop."""
-        for name, value in values.items():
-            if name not in self.names and is_listed(value) and not is_listed(self.entry.get(name)):
-                raise _Retry({}, name)
-        self._check_lost(r, {name for name in self.names if values.get(name) is LOST})
-        held = {name: values[name] for name in self.names if name in values and values[name] is not LOST}
-        unbound = {name: value for name, value in held.items() if isinstance(value, Unbound)}
-        for name, value in unbound.items():
-            if (UNBOUND, name) in r.changing and is_number(value.value):
-                self._put_unbound(r, name, value)
-        held = {name: value for name, value in held.items() if name not in unbound}
-        found = {
-            name: surviving(seen_from(r, kind_of(value), self.outside), self.depth) for name, value in held.items()
-        }
-        others = {n: kind for n, kind in found.items() if n in self.kinds and not is_covered(kind, self.kinds[n])}
-        if others:  # all at once: each attempt records the whole body
-            raise _Retry(others)
-        for name, kind in found.items():
-            if name not in self.kinds:  # assigned in the loop only
-                if name in self.lost:
-                    need_unbound(r, name)
-                if (UNBOUND, name) in r.changing:
-                    raise _Retry({name: kind}) if is_number(held[name]) else Unassigned(name)
-                self.kinds[name], self.variables[name] = kind, Variable(r, kind)
-                self.flags[name] = r.variable()
-            self.variables[name].put(r, held[name])
-            if name in self.flags:
-                r.put(self.flags[name], r.literal(True, BOOL), BOOL)
-
-    def _check_lost(self, r: Recorder, lost: set[str]) -> None:
-        """Begin again where the next iteration, or what stands behind the loop, may read what is not known."""
-        for name in lost & self.variables.keys():
-            need_unbound(r, name)
-        self.lost |= lost
-
-    def _put_unbound(self, r: Recorder, name: str, value: Unbound) -> None:
-        kind = seen_from(r, kind_of(value.value), self.outside)
-        if name not in self.flags or not is_covered(kind, self.kinds[name]):
-            raise _Retry({name: kind})
-        put_unbound(r, self.variables[name], self.flags[name], value)
-
-    def read(self, r: Recorder, name: str) -> Any:
-        """What a variable holds when an iteration begins, and behind the loop."""
-        value = self.variables[name].get(r)
-        return Unbound(value, self.flags[name]) if name in self.flags else value
-
-    def behind(self, r: Recorder, before: dict[str, Any]) -> dict[str, Any]:
-        """What variables hold behind the loop, and held in front of it."""
-        return before | dict.fromkeys(self.lost, LOST) | {name: self.read(r, name) for name in self.variables}
-
-    def begin(self, r: Recorder, values: dict[str, Any]) -> None:
-        """Let variables hold what they hold when an iteration begins."""
-        for name in self.variables:
-            if name in values or name in self.flags:
-                values[name] = self.read(r, name)
-
-
 class Returns:
     """Where a function returns to, and what: kinds are joined over all of its returns."""
 
     def __init__(self, label: str, kind: Kind | None):
         self.label, self.kind = label, kind
         self.variable: Variable | None = None
-        self.count = 0
 
 
 class Statements(Choices):
@@ -195,7 +91,7 @@ class Statements(Choices):
     ):
         super().__init__(r, function, variables, captures, path)
         self.returns, self.outer = returns, outer
-        self.loops: list[_Loop] = []
+        self.loops: list[Loop] = []
         inside = isinstance(function, LocalFunction)
         self.temporaries = temporaries(function.definition if inside else definition_of(function.__code__))
         self.deferred = {}
@@ -329,7 +225,7 @@ class Statements(Choices):
     def _looped(self, s: ast.For, names: list[str], source: Iteration) -> None:
         r = self.r
 
-        def record(loop: _Loop) -> None:
+        def record(loop: Loop) -> None:
             with r.loop(source.start, source.stop, source.step, varying=True) as index:
                 r.scope(loop.next, self._iteration(loop, lambda: self.assign(s.target, source.bind(index)), s.body))
 
@@ -368,7 +264,7 @@ class Statements(Choices):
     def do_While(self, s: ast.While) -> None:
         r = self.r
 
-        def record(loop: _Loop) -> None:
+        def record(loop: Loop) -> None:
             with r.block() as turn:
                 r.written()
                 loop.begin(r, self.variables)
@@ -410,7 +306,7 @@ class Statements(Choices):
         self.variables = before
         return condition is False
 
-    def _iteration(self, loop: _Loop, begin: Callable[[], None], body: list[ast.stmt], reads: bool = True) -> list[Any]:
+    def _iteration(self, loop: Loop, begin: Callable[[], None], body: list[ast.stmt], reads: bool = True) -> list[Any]:
         """The statements of one iteration."""
         r = self.r
         with r.block() as block:
@@ -427,9 +323,7 @@ class Statements(Choices):
             self.ends = False
         return block
 
-    def _repeated(
-        self, s: ast.For | ast.While, names: list[str], record: Callable[[_Loop], None], trips: float
-    ) -> None:
+    def _repeated(self, s: ast.For | ast.While, names: list[str], record: Callable[[Loop], None], trips: float) -> None:
         """Record a loop, with the kinds of values that its variables turn out to hold."""
         r, before = self.r, self.variables
         kinds = {n: kind_of(before[n]) for n in names if n in before and not isinstance(before[n], Unbound)}
@@ -448,7 +342,7 @@ class Statements(Choices):
                 try:
                     self._recorded(s, names, kinds, initial, record, trips)
                     return
-                except _Retry as found:
+                except Retry as found:
                     take_back()
                     if found.listed:
                         if found.listed not in before:  # it is made in the loop
@@ -458,7 +352,7 @@ class Statements(Choices):
                     for name, kind in found.kinds.items():
                         if name not in kinds and isinstance(value := before.get(name), Unbound):
                             kinds[name] = kind_of(value.value)
-                        kinds[name] = _joined(r, kinds[name], kind) if name in kinds else kind
+                        kinds[name] = joined(r, kinds[name], kind) if name in kinds else kind
                     self.settled[place] = kinds
         raise NotStaged("variables whose types do not settle")
 
@@ -468,13 +362,13 @@ class Statements(Choices):
         names: list[str],
         kinds: dict[str, Kind],
         initial: dict[str, Kind],
-        record: Callable[[_Loop], None],
+        record: Callable[[Loop], None],
         trips: float,
     ) -> None:
         r, before = self.r, dict(self.variables)
         nests, r.has_loops = r.nests, True
         flags = {n: r.variable() for n in kinds if n not in initial}
-        loop = _Loop(r, kinds, flags, names, before)
+        loop = Loop(r, kinds, flags, names, before)
         for name in initial:
             loop.variables[name].put(r, before[name])
         for name in names:

@@ -93,7 +93,6 @@ class ListsMeet(ListChanges):
 
 ROLLED = "rolled"  # as an origin: elements change from where they are read along an axis
 FIRST = "first"  # among what changes: where kinds of numbers do in the first iteration, that is recorded by itself
-UNBOUND = "unbound"  # among what changes, with a name: it is read where it may not be assigned
 IN_LIST = "given"  # an origin of arrays in a list that is an argument
 LISTED = "listed"  # an origin of memory that a list refers to, or a diagonal: it must not be written any more
 
@@ -525,10 +524,6 @@ class Unbound:
     value: Any
     ran: str
     is_first: bool = False
-
-
-LOST = Unbound(None, "")
-"""Of a variable that some ways have assigned, and others not: what it holds is known with flags alone."""
 
 
 def is_static(value: Any) -> bool:
