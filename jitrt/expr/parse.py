@@ -17,9 +17,8 @@ from .calls import GETITEM, NAMED, Operation, operation_named
 from .text import _TEMPORARY, dtype_and_shape, dtype_of
 from .tree import Expression, applied, leaf, literal, placeholder
 
-_OPERATORS: dict[type, Callable[..., Any]] = {
-    kind: (BINARY | COMPARISONS | UNARY)[name][1] for kind, name in OF_SYNTAX.items()
-}
+_PYTHONS = {name: function for name, (_, function) in (BINARY | COMPARISONS | UNARY).items()}
+_OPERATORS: dict[type, Callable[..., Any]] = {kind: _PYTHONS[name] for kind, name in OF_SYNTAX.items()}
 _MOST_BITS = 1 << 12  # of a number that a text has Python compute
 _TYPES = {"bool": bool, "int": int, "float": float, "complex": complex}
 

@@ -54,6 +54,7 @@ class Program(ServedFunction):
         self._with_side: ServedFunction | None = None
         self._of_rows: Program | None = None
         self._leaves = {str(n.name): n for e in (outputs, self.side_outputs) for root in listed(e) for n in root.leaves}
+        self._types = {name: leaf.type for name, leaf in self._leaves.items()}
         inputs = None if listener is None else _function(outputs, self.side_outputs)[1]
         function, self.inputs, self.source = _function(outputs, {}, inputs)
         super().__init__(function)
@@ -109,8 +110,7 @@ class Program(ServedFunction):
 
     def _loaded(self, given: Any, inputs: Mapping[str, Any]) -> list[Any]:
         """The inputs in their order, from what `run` is given."""
-        types = {name: leaf.type for name, leaf in self._leaves.items()}
-        return load(given, self.inputs, inputs, self._loader, types)
+        return load(given, self.inputs, inputs, self._loader, self._types)
 
     def with_side_outputs(self, /, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """The outputs, and the side outputs by name.

@@ -184,6 +184,7 @@ def up_to_date(e: Expression) -> Expression:
 
 
 def _expanded(roots: Iterable[Expression], chosen: Callable[[Operation], bool]) -> dict[Expression, Expression]:
+    """Expressions with what they are made of in place of the chosen operators."""
 
     def body(node: Expression) -> Expression | None:
         operation = node.operation

@@ -112,7 +112,7 @@ class Captures:
     positions : frozenset of int
         Parameters that are appended to alone.
     grown, used : set of int
-        Identities of the lists in `state` that are appended to, and of what is used in another way.
+        Identities of what is appended to, among which the lists in `state`, and of what is used in another way.
     names : set of str
         What the code may ask the user's classes for.
     members : dict of type to Unchanged
@@ -166,7 +166,8 @@ class Captures:
         """The lists that the function does nothing with, or does nothing but to append to them."""
         attributes = frozenset() if self.computes_names else frozenset(self.appended - self.read)
         read = None if self.computes_names or self.makes_objects else frozenset(self.read)
-        state = frozenset(k for k, c in enumerate(self.state) if id(c.value) in self.grown - self.used)
+        appended = self.grown - self.used
+        state = frozenset(k for k, c in enumerate(self.state) if id(c.value) in appended)
         return Growing(attributes, self.positions, state, read, MappingProxyType(dict(self.callbacks)))
 
     @property
